@@ -23,9 +23,13 @@ struct AppState {
 
     /// Whether an endpoint can be asked. A date that is further away than any wait comes from a clock that was ahead.
     func allows(_ endpoint: AppStoreServerEndpoint, at now: Instant) -> Bool {
-        func isOver(_ date: Instant, _ longest: Duration) -> Bool { date <= now || date > now + longest }
-        return isOver(pausedUntil, Self.longestPause)
-            && sleeping[endpoint].map { isOver($0, .seconds(86_400)) } ?? true
+        !isPaused(at: now) && !(sleeping[endpoint].map { Self.isAhead($0, .seconds(86_400), of: now) } ?? false)
+    }
+
+    private func isPaused(at now: Instant) -> Bool { Self.isAhead(pausedUntil, Self.longestPause, of: now) }
+
+    private static func isAhead(_ date: Instant, _ longest: Duration, of now: Instant) -> Bool {
+        now < date && date <= now + longest
     }
 
     func wakes(_ endpoint: AppStoreServerEndpoint) -> Instant { max(pausedUntil, sleeping[endpoint] ?? .distantPast) }
@@ -45,7 +49,8 @@ struct AppState {
     mutating func note(_ error: AppStoreServerError, of endpoint: AppStoreServerEndpoint, at now: Instant) -> Bool {
         switch error.class {
         case .configuration:
-            configurationFaults += 1
+            // Of requests that were under way together, one fault counts.
+            if configurationFaults == 0 || !isPaused(at: now) { configurationFaults += 1 }
             configurationError = error
             let isStop = configurationFaults >= Self.maximumConfigurationFaults
             pausedUntil = now + (isStop ? Self.longestPause : .seconds(300))
@@ -59,9 +64,9 @@ struct AppState {
                 if failures >= Self.maximumFailures { pausedUntil = now + .seconds(60) }
             }
             return false
-        // They are answers.
+        // They are answers, but for an id that nobody was asked about.
         case .restartPaging, .shortenWindow, .final, .fault:
-            failures = 0
+            if error.reason != .invalidArgument(.id) { failures = 0 }
             return false
         }
     }

@@ -129,11 +129,11 @@ extension Reconciler {
             // The window is asked for until there is an answer: notifications are never given up.
             date = now + delay(afterAttempts: question.attempts)
         }
-        if error.class == .fault, error.code != nil { options.onFinding(.failed(question, error.metricCode)) }
+        if error.class == .fault, error.code != nil { options.onFinding(.failed(question, error.failure)) }
         let isFailure = error.class != .restartPaging && error.class != .shortenWindow
         try ledger.pause(
             question, window, until: date, attempts: isFailure ? min(question.attempts + 1, 20) : 0,
-            failure: error.metricCode, at: now)
+            failure: error.failure, at: now)
     }
 }
 

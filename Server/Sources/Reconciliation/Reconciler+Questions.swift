@@ -121,7 +121,7 @@ extension Reconciler {
             }
         } catch {
             guard error.class == .final else { return try postpone(question, error) }
-            return try finishStatuses(question, apple, failure: error.metricCode)
+            return try finishStatuses(question, apple, failure: error.failure)
         }
         let refused = try record(answer, about: id, apple)
         try finishStatuses(question, apple, failure: refused)
@@ -246,18 +246,18 @@ extension Reconciler {
             // It says nothing about the question.
             let date = max(pausedUntil(question.app), now + .seconds(60))
             try ledger.finish(
-                question, .again(at: date, attempts: question.attempts, failure: error.metricCode), at: now)
-        case .final: try fail(question, error.metricCode)
-        case .fault where error.code != nil: try fail(question, error.metricCode)
+                question, .again(at: date, attempts: question.attempts, failure: error.failure), at: now)
+        case .final: try fail(question, error.failure)
+        case .fault where error.code != nil: try fail(question, error.failure)
         case .retry where error.status == 429:
             let date = now + (error.retryAfter ?? .seconds(60))
             try ledger.finish(
-                question, .again(at: date, attempts: question.attempts, failure: error.metricCode), at: now)
+                question, .again(at: date, attempts: question.attempts, failure: error.failure), at: now)
         case .retry, .restartPaging, .shortenWindow, .fault:
             let attempts = question.attempts + 1
-            guard attempts < PurchaseLedger.maximumAttempts else { return try fail(question, error.metricCode) }
+            guard attempts < PurchaseLedger.maximumAttempts else { return try fail(question, error.failure) }
             let date = now + delay(afterAttempts: question.attempts)
-            try ledger.finish(question, .again(at: date, attempts: attempts, failure: error.metricCode), at: now)
+            try ledger.finish(question, .again(at: date, attempts: attempts, failure: error.failure), at: now)
         }
     }
 

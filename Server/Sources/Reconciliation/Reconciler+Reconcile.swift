@@ -191,7 +191,8 @@ extension Reconciler {
                 }
             }
             progress(counts)
-            if page.unsigned.hasMore, let token = page.unsigned.paginationToken, window.pages < 100_000,
+            if page.unsigned.hasMore, let token = page.unsigned.paginationToken, Self.isPlace(token),
+                window.pages < 100_000,
                 window.token.map({ !$0.hasSameBytes(as: token) }) ?? true
             {
                 window.token = token

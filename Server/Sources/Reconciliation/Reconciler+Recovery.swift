@@ -89,12 +89,15 @@ extension Reconciler {
         let related = try history(of: found, apple)
         try Self.onLedger { () throws(LedgerError) in
             if let account {
+                // The tokens of all of them decide whose the purchase is.
+                try ledger.record(answered: found + related, about: app, at: now)
                 for transaction in found {
                     let redemption = try ledger.redeem(.transaction(transaction), for: account, at: now)
                     result.outcomes += redemption.outcomes
                     result.sequence = redemption.sequence
                 }
             }
+            // It also ends the questions that a grant makes.
             try ledger.record(answered: found + related, about: app, at: now)
         }
         result.transactionIDs = (found + related).compactMap(\.transactionID)
@@ -127,7 +130,7 @@ extension Reconciler {
                 case .refused(let refusal): refuse(refusal.code, nil, of: apple.app)
                 }
             }
-            guard page.unsigned.hasMore, let next = page.unsigned.revision else { break }
+            guard page.unsigned.hasMore, let next = page.unsigned.revision, Self.isPlace(next) else { break }
             revision = next
         }
         return transactions

@@ -38,8 +38,13 @@ package struct ReconciliationCounts: Sendable {
 }
 
 extension AppStoreServerError {
-    /// A name for metrics.
+    /// A name for metrics. A code that Apple does not document is counted by its status: there are few of those.
     package var metricCode: String {
+        if let status, let code, code.name == nil { "\(status)" } else { failure }
+    }
+
+    /// A name for operators.
+    package var failure: String {
         switch reason {
         case .answer(let status, let code): code.map { "\($0.rawValue)" } ?? "\(status)"
         case .transport(let fault): fault.rawValue

@@ -157,12 +157,31 @@ import Testing
 
     @Test(
         "An answer that is no HTTP says nothing of the question: it is torn",
-        arguments: ["SSH-2.0-OpenSSH_9.2\r\n", "<html>Try again</html>\r\n", "{\"signedTransactionInfo\":null}"])
+        arguments: [
+            "SSH-2.0-OpenSSH_9.2\r\n", "<html>Try again</html>\r\n", "{\"signedTransactionInfo\":null}",
+            "HTTP/1.1 200 OK\r\nA: \(String(repeating: "a", count: 110_000))\r\nContent-Length: 2\r\n\r\n{}",
+        ])
     func noHTTP(answer: String) throws {
         let server = try WebhookReceiver(rawAnswer: answer) { _ in 200 }
         let transport = HTTPTransport(timeLimit: .seconds(20), maximumByteCount: 1 << 20, isLoopback: true)
         #expect(throws: TransportFault.torn) { try transport.send(.init(url: server.url)) }
         // Nothing was sent: libcurl does not know the protocol, or may not use it.
         #expect(throws: TransportFault.unavailable) { try transport.send(.init(url: "ftp://127.0.0.1/")) }
+    }
+
+    @Test(
+        "A date of the server's clock has four digits for its year; another one is none",
+        arguments: [
+            ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777_000), ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799_000),
+            ("Sun, 06 Nov 2000000000 08:49:37 GMT", nil), ("Sun, 06 Nov 2147483647 08:49:37 GMT", nil),
+            ("Sat, 01 Jan 10000 00:00:00 GMT", nil), ("Thu, 06 Nov 1900 08:49:37 GMT", nil), ("soon", nil), ("", nil),
+        ] as [(String, Int64?)])
+    func serverDate(header: String, milliseconds: Int64?) throws {
+        let server = try WebhookReceiver(
+            rawAnswer: "HTTP/1.1 200 OK\r\nDate: \(header)\r\nContent-Length: 2\r\n\r\n{}"
+        ) { _ in 200 }
+        let transport = HTTPTransport(timeLimit: .seconds(20), maximumByteCount: 1 << 20, isLoopback: true)
+        let date = try transport.send(.init(url: server.url)).date
+        #expect(date?.millisecondsSince1970 == milliseconds)
     }
 }

@@ -33,6 +33,7 @@ REASONS = {
     "half a surrogate pair": "it is no text; Python's reader makes a string of it that cannot be stored",
     "nested deeply": "a limit of ours: 64 levels",
     "no token": "a test notification without its token cannot be asked about",
+    "no member": "an object without any documented member is not Apple's: where nothing is to be told, that has empty members",
 }
 # What was done to an error of which only one has the code.
 ERROR_REASONS = {
@@ -297,8 +298,8 @@ def changed(answer):
     name, value = members[place]
     if fault == "missing":
         del members[place]
-        if name == "testNotificationToken":
-            fault = "no token"
+        if not answer:
+            fault = "no member"
     elif fault == "null":
         members[place] = name, None
         if name == "testNotificationToken":

@@ -218,6 +218,43 @@ import Testing
         #expect(result.outcomes.map(\.outcome) == [.granted] && pages.withLock(\.self) == 10)
     }
 
+    @Test(arguments: ["a", "\u{0}"])
+    func `a place between pages that no URL has ends a recovery's look at a subscription`(_ character: String) throws {
+        let shop = try Shop(.sqlite)
+        let period = shop.store.change(customer: 1) { history in
+            history.subscribe(to: "monthly", in: "group", for: .days(30), at: Shop.start).firstPeriod
+        }
+        let pages = Guarded(0)
+        shop.stranger.withLock { body in
+            body = { request in
+                guard request.url.contains("/history/") else { return nil }
+                _ = pages.increment()
+                let revision = character == "a" ? String(repeating: "a", count: 4097) : "\\u0000"
+                let text = #"{"signedTransactions":[],"hasMore":true,"revision":"\#(revision)"}"#
+                return HTTPTransport.Answer(status: 200, body: Array(text.utf8))
+            }
+        }
+        let result = try shop.reconciler.recover(.transaction(period.transactionID), of: shop.app, for: "anna")
+        #expect(result.outcomes.map(\.outcome) == [.granted] && pages.withLock(\.self) == 1)
+    }
+
+    @Test func `the token of a renewal decides whose a recovered subscription is, and not who brings its first period`()
+        throws
+    {
+        let shop = try Shop(.sqlite, orders: true)
+        shop.isUp.withLock { $0 = false }
+        let token = try shop.ledger.token(for: "anna", at: Shop.start).token
+        let (subscription, renewal) = shop.store.change(customer: 1) { history in
+            let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: Shop.start - .days(40))
+            history.appAccountToken = token.description
+            return (subscription, history.renew(subscription))
+        }
+        let id = subscription.originalTransactionID
+        let result = try shop.reconciler.recover(.transaction(id), of: shop.app, for: "carl")
+        #expect(result.outcomes.map(\.outcome) == [.belongsToAnother])
+        #expect(try shop.rows("SELECT account, transaction_id FROM grants") == [["anna", renewal.transactionID]])
+    }
+
     @Test func `a recovered subscription has its renewals`() throws {
         let shop = try Shop(.sqlite)
         shop.isUp.withLock { $0 = false }

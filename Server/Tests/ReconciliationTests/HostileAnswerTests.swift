@@ -108,6 +108,24 @@ import Testing
         #expect(2...maximum ~= asked, "\(asked)")
     }
 
+    @Test(arguments: ["{}", #"{"status":"ok"}"#])
+    func `an object with no member of a page is none, and the page is asked for again`(_ body: String) throws {
+        let shop = try Shop(.sqlite)
+        let coins = try refunded(shop)
+        shop.stranger.withLock { stranger in
+            stranger = { request in
+                guard request.url.contains("notifications/history") else { return nil }
+                return HTTPTransport.Answer(status: 200, body: Array(body.utf8))
+            }
+        }
+        let before = try shop.checkpoint().completeUntil
+        shop.tick(for: .hours(3))
+        #expect(try shop.checkpoint().completeUntil == before && shop.quantity(coins) == "1")
+        shop.stranger.withLock { $0 = { _ in nil } }
+        shop.tick(for: .hours(6))
+        #expect(try shop.quantity(coins) == "0" && shop.checkpoint().gap == nil)
+    }
+
     @Test func `a notification without its payload leaves a doubt, for which is asked again`() throws {
         let shop = try Shop(.sqlite)
         try shop.reconciler.begin()

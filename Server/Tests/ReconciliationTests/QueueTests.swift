@@ -2,6 +2,7 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import AppStoreServerAPI
 import AppStoreServerTesting
+import Foundation
 import LedgerTestSupport
 @testable import PurchaseLedger
 import Reconciliation
@@ -201,6 +202,20 @@ import Testing
         #expect(try shop.questions.isEmpty)
     }
 
+    @Test func `while Apple is away, an id that is none is no answer of Apple's`() throws {
+        let shop = try Shop(.sqlite)
+        for _ in 0..<40 { try shop.unheard() }
+        shop.store.setClock(Shop.start + .seconds(900))
+        shop.store.inject(.internalError, into: .transactionInfo, count: 10_000)
+        for _ in 0..<10 {
+            _ = shop.reconciler.runOnce()
+            #expect(throws: Reconciler.RecoveryError.self) {
+                try shop.reconciler.recover(.transaction("../1"), of: shop.app)
+            }
+        }
+        #expect(shop.requests(.transactionInfo) == 10)
+    }
+
     @Test func `when Apple asks to wait, nothing of the kind is asked before the time is over`() throws {
         let shop = try Shop(.sqlite)
         for _ in 0..<12 { try shop.unheard() }
@@ -283,6 +298,30 @@ import Testing
         try shop.run(for: .hours(1))
         #expect(shop.reconciler.stopped.isEmpty)
         #expect(try #require(shop.checkpoint().completeUntil) > shop.store.now - .hours(1))
+    }
+
+    @Test func `answers 401 to what was asked at the same time are one`() throws {
+        let shop = try Shop(.sqlite)
+        for customer in 1...20 {
+            shop.isUp.withLock { $0 = false }
+            let coins = shop.store.change(customer: customer) { $0.buyConsumable("coins", at: Shop.start) }
+            #expect(try shop.redeem(coins, for: "anna \(customer)", customer: customer) == [.granted])
+        }
+        shop.store.setClock(Shop.start + .hours(1))
+        let asked = Guarded(0)
+        let four = DispatchSemaphore(value: 0)
+        shop.stranger.withLock { body in
+            body = { _ in
+                if asked.increment() == 4 { for _ in 0..<4 { four.signal() } }
+                four.wait()
+                return HTTPTransport.Answer(status: 401, body: [])
+            }
+        }
+        let threads = (0..<4).map { _ in JoinedThread { _ = shop.reconciler.runOnce() } }
+        for thread in threads { thread.join() }
+        #expect(asked.withLock(\.self) == 4 && shop.reconciler.stopped.isEmpty)
+        // The next one is asked alone, five minutes later.
+        #expect(shop.reconciler.runOnce() == .idle(until: shop.store.now + .seconds(300)))
     }
 
     @Test func `with another key, an app is not stopped any more`() throws {

@@ -100,6 +100,8 @@ private final class Simulation {
     /// How long the server was up, for the bound on requests.
     private var upTime = Duration.zero
     private var bought: [(customer: Int, PurchaseHistory.Transaction)] = []
+    /// The accounts for which a client brought a transaction of a purchase.
+    private var accounts: [String: Set<String>] = [:]
     private let hasTokens: Bool
     private var hasLostPage = false
     private var nextDelivery = start
@@ -266,6 +268,7 @@ private final class Simulation {
         guard let builder else { return }
         let evidence = try verifier.verify(builder.signed(by: store.authority))
         let account = "\(Int.random(in: 0..<10, using: &generator) == 0 ? "ben" : "anna") \(customer)"
+        accounts[transaction.originalTransactionID, default: []].insert(account)
         try both { try $0.redeem(evidence, for: account, at: date) }
     }
 
@@ -385,25 +388,6 @@ private final class Simulation {
             return Dictionary(uniqueKeysWithValues: rows.map { ($0[0], Array($0.dropFirst())) })
         }
         let (mine, others) = (try rows(subject), try rows(reference))
-        let recorded = Set(try Self.texts(subject, "SELECT transaction_id FROM evidence").map(\.[0]))
-        var unheard: Set<String> = []
-        for (id, row) in others where !affected.contains(id) {
-            if mine[id] == nil, let end = Int64(row[2]), end <= now.millisecondsSince1970 {
-                totals.endedUnheard += 1
-                unheard.insert(id)
-                #expect(recorded.contains(id), "seed \(seed): nothing says that there was \(id)")
-                continue
-            }
-            #expect(mine[id]?.prefix(2) == row.prefix(2), "seed \(seed): transaction \(id)")
-            totals.grants += 1
-        }
-        for (id, row) in mine where others[id] == nil && !affected.contains(id) {
-            Issue.record("seed \(seed): transaction \(id) is granted as \(row), and should not be")
-        }
-        // The account of a period's token owns the subscription once the period was granted. Until then, whoever brings an ended one does.
-        let transactions = store.histories.values.flatMap(\.transactions)
-        let claimed = Set(transactions.filter { unheard.contains($0.transactionID) }.map(\.originalTransactionID))
-        let free = Set(transactions.filter { claimed.contains($0.originalTransactionID) }.map(\.transactionID))
         func owners(_ ledger: PurchaseLedger) throws -> [String: String] {
             let rows = try Self.texts(
                 ledger,
@@ -411,11 +395,38 @@ private final class Simulation {
                 SELECT transaction_id, account FROM identifiers JOIN families ON families.id = family_id
                 WHERE account IS NOT NULL
                 """)
-            return Dictionary(uniqueKeysWithValues: rows.map { ($0[0], $0[1]) }).filter {
-                !affected.contains($0.key) && !free.contains($0.key)
-            }
+            return Dictionary(uniqueKeysWithValues: rows.map { ($0[0], $0[1]) })
         }
-        #expect(try owners(subject) == owners(reference), "seed \(seed)")
+        let (myOwners, otherOwners) = (try owners(subject), try owners(reference))
+        let recorded = Set(try Self.texts(subject, "SELECT transaction_id FROM evidence").map(\.[0]))
+        func isUnheard(_ id: String, _ row: [String]) -> Bool {
+            mine[id] == nil && Int64(row[2]).map { $0 <= now.millisecondsSince1970 } ?? false
+        }
+        let unheard = others.filter { !affected.contains($0.key) && isUnheard($0.key, $0.value) }
+        totals.endedUnheard += unheard.count
+        for id in unheard.keys { #expect(recorded.contains(id), "seed \(seed): nothing says that there was \(id)") }
+        // The account of a period's token owns the subscription once the period was granted. Until then, whoever brings an ended one does.
+        let transactions = hasTokens ? store.histories.values.flatMap(\.transactions) : []
+        let claimed = Set(transactions.filter { unheard[$0.transactionID] != nil }.map(\.originalTransactionID))
+        var free: [String: Set<String>] = [:]
+        for transaction in transactions where claimed.contains(transaction.originalTransactionID) {
+            free[transaction.transactionID] = accounts[transaction.originalTransactionID] ?? []
+        }
+        for (id, row) in others where !affected.contains(id) && unheard[id] == nil {
+            // Without an owner, nobody is granted anything.
+            if free[id] != nil, myOwners[id] == nil, mine[id] == nil { continue }
+            let account = free[id] == nil ? row[0] : myOwners[id]
+            #expect(mine[id]?.first == account && mine[id]?[1] == row[1], "seed \(seed): transaction \(id)")
+            totals.grants += 1
+        }
+        for (id, row) in mine where others[id] == nil && !affected.contains(id) {
+            Issue.record("seed \(seed): transaction \(id) is granted as \(row), and should not be")
+        }
+        for id in Set(myOwners.keys).union(otherOwners.keys) where !affected.contains(id) {
+            let owner = myOwners[id]
+            let isBearer = owner.map { free[id]?.contains($0) ?? false } ?? (free[id] != nil)
+            #expect(owner == otherOwners[id] || isBearer, "seed \(seed): owner of \(id)")
+        }
     }
 
     /// The transactions of the customers about whom a notification is missing.

@@ -65,6 +65,7 @@ final class Shop: Sendable {
     let requestsPerHour: Int
     private let confirm: QuestionPolicy.Confirm
     private let sweepsRefunds: Bool
+    private let orders: Bool
     private let receiver: Receiver
 
     typealias Stranger = @Sendable (HTTPTransport.Request) -> HTTPTransport.Answer?
@@ -75,7 +76,7 @@ final class Shop: Sendable {
 
     init(
         _ place: Place, _ environment: AppStoreEnvironment = .production, confirm: QuestionPolicy.Confirm = .unheard,
-        requestsPerHour: Int = AppleApp.defaultRequestsPerHour, sweepsRefunds: Bool = false
+        requestsPerHour: Int = AppleApp.defaultRequestsPerHour, sweepsRefunds: Bool = false, orders: Bool = false
     ) throws {
         let receiver = Receiver()
         var options = FakeAppStore.Options()
@@ -92,7 +93,8 @@ final class Shop: Sendable {
         self.requestsPerHour = requestsPerHour
         self.confirm = confirm
         self.sweepsRefunds = sweepsRefunds
-        ledger = try Self.ledger(location, store, confirm, sweepsRefunds)
+        self.orders = orders
+        ledger = try Self.ledger(location, store, confirm, sweepsRefunds, orders)
         reconciler = try Self.reconciler(
             ledger, store, requestsPerHour, onRequest, findings, stranger, clockError)
         let (ledger, store, isUp, isSwallowing) = (ledger, store, isUp, isSwallowing)
@@ -113,9 +115,10 @@ final class Shop: Sendable {
 
     static func ledger(
         _ location: Place.Location, _ store: FakeAppStore, _ confirm: QuestionPolicy.Confirm = .unheard,
-        _ sweepsRefunds: Bool = false
+        _ sweepsRefunds: Bool = false, _ orders: Bool = false
     ) throws -> PurchaseLedger {
         var policy = LedgerPolicy()
+        if orders { policy.orders = OrderPolicy() }
         var questions = QuestionPolicy(apps: [AskedApp(store.environment, store.options.bundleID)])
         questions.confirm = confirm
         questions.sweepsRefunds = sweepsRefunds
@@ -151,7 +154,8 @@ final class Shop: Sendable {
     /// Another server of the same ledger.
     func another() throws -> Reconciler {
         try Self.reconciler(
-            Self.ledger(location, store, confirm, sweepsRefunds), store, requestsPerHour, onRequest, findings, stranger)
+            Self.ledger(location, store, confirm, sweepsRefunds, orders), store, requestsPerHour, onRequest, findings,
+            stranger)
     }
 
     var found: [Finding] { findings.withLock { $0 } }

@@ -2,7 +2,7 @@ import AppStoreReceipt
 import StrictText
 
 // Apple documents every member of an answer as optional. Unknown members are skipped, and `null` is a missing one; a repeated member or one of another type makes
-// the answer unreadable.
+// the answer unreadable. So is an object with none of the members, such as `{}` of a proxy: where nothing is to be told, Apple sends empty members.
 
 extension JSONCursor {
     fileprivate mutating func optionalString() throws(JSONError) -> String? {
@@ -30,7 +30,14 @@ extension JSONCursor {
         _ body: [UInt8], of members: JSONMembers<Member>,
         _ read: (inout JSONCursor, Member) throws(JSONError) -> Void
     ) throws(JSONError) {
-        try decode(body.span) { (cursor) throws(JSONError) in try cursor.readObject(of: members, read) }
+        var isAnswer = false
+        try decode(body.span) { (cursor) throws(JSONError) in
+            try cursor.readObject(of: members) { (cursor, member) throws(JSONError) in
+                isAnswer = true
+                try read(&cursor, member)
+            }
+        }
+        guard isAnswer else { throw JSONError(.missingMember, offset: body.count) }
     }
 }
 

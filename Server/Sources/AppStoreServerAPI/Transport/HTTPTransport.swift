@@ -51,10 +51,10 @@ package final class HTTPTransport: Sendable {
     /// The number of connections that are kept.
     private static let maximumIdleCount = 4
 
-    /// Returns a date of a header; `nil` for what is none.
+    /// Returns a date of a header; `nil` for what is none, or has a year of more than four digits (RFC 9110, 5.6.7).
     package static func date(_ text: String) -> Instant? {
-        let seconds = unsafe curl_getdate(text, nil)
-        return seconds < 0 ? nil : Instant(millisecondsSince1970: Int64(seconds) * 1000)
+        let seconds = Int64(unsafe curl_getdate(text, nil))
+        return 0..<253_402_300_800 ~= seconds ? Instant(millisecondsSince1970: seconds * 1000) : nil
     }
 
     package func send(_ request: Request) throws(TransportFault) -> Answer {
@@ -139,16 +139,15 @@ private final class Handle: @unchecked Sendable {
 extension TransportFault {
     fileprivate init(_ code: CURLcode, wasSent: Bool) {
         switch code {
-        // An answer that does not begin with HTTP/ is one of HTTP/0.9 for libcurl.
-        case CURLE_UNSUPPORTED_PROTOCOL where wasSent: self = .torn
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: self = .unknownHost
         case CURLE_COULDNT_CONNECT: self = .noConnection
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE,
             CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_ENGINE_INITFAILED:
             self = .tls
         case CURLE_OPERATION_TIMEDOUT: self = .timeout
+        // Of an answer, too: what does not begin with HTTP/ is HTTP/0.9 for libcurl, and a line of more than 100 KiB is too much for its memory.
         case CURLE_UNSUPPORTED_PROTOCOL, CURLE_URL_MALFORMAT, CURLE_FAILED_INIT, CURLE_OUT_OF_MEMORY:
-            self = .unavailable
+            self = wasSent ? .torn : .unavailable
         default: self = .torn
         }
     }
