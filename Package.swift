@@ -11,7 +11,7 @@ let settings: [SwiftSetting] = [
 
 /// `.ci/run` has the code under test optimized, since running it takes longer than compiling it. Tests are not: they crash the optimizer of Swift 6.3.1.
 let optimization: [SwiftSetting] =
-    Context.environment["RECEIPT_OPTIMIZED"] != nil
+    Context.environment["RECEIPT_OPTIMIZED"] == "1"
     ? [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))] : []
 
 /// A library or executable target under `Sources/`, with the settings all of them share.
@@ -182,5 +182,7 @@ let package = Package(
 
 /// The test targets to build, if not all: `.ci/run` needs three of them under ThreadSanitizer.
 if let names = Context.environment["RECEIPT_TEST_TARGETS"]?.split(separator: ",").map(String.init) {
+    let unknown = names.filter { name in !package.targets.contains { $0.name == name } }
+    precondition(unknown.isEmpty, "RECEIPT_TEST_TARGETS names no target: \(unknown)")
     package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
 }

@@ -23,7 +23,7 @@ let seededRandom = library("_SeededRandom")
 
 /// `.ci/run` has the code under test optimized, since running it takes longer than compiling it. Tests are not: they crash the optimizer of Swift 6.3.1.
 let optimization: [SwiftSetting] =
-    Context.environment["RECEIPT_OPTIMIZED"] != nil
+    Context.environment["RECEIPT_OPTIMIZED"] == "1"
     ? [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))] : []
 
 func target(_ name: String, _ dependencies: [Target.Dependency]) -> Target {

@@ -1,3 +1,11 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
 /// SplitMix64: the same numbers for the same seed, everywhere (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
 public struct SeededGenerator: RandomNumberGenerator, CustomStringConvertible {
     public let seed: UInt64
@@ -8,9 +16,12 @@ public struct SeededGenerator: RandomNumberGenerator, CustomStringConvertible {
         state = seed
     }
 
-    /// With a random seed, which is printed: a test must be repeatable.
+    /// With the seed in the environment's `RECEIPT_SEED`, or a random one. It is printed: a test must be repeatable.
     public init(_ test: String = #function) {
-        self.init(seed: .random(in: .min ... .max))
+        let named = unsafe getenv("RECEIPT_SEED").map { unsafe String(cString: $0) }
+        let seed = named.map { UInt64($0) } ?? .random(in: .min ... .max)
+        precondition(seed != nil, "RECEIPT_SEED is no number")
+        self.init(seed: seed ?? 0)
         print("\(test): \(self)")
     }
 

@@ -11,9 +11,11 @@ enum LedgerLocation {
             self = .postgreSQL(text)
             return
         }
-        // A misspelt scheme is not the name of a file.
-        guard !text.contains("://") else {
-            throw LedgerError(.invalidLocation, "neither a file nor a postgresql: URI")
+        // A misspelt scheme, or what else libpq reads, is not the name of a file: the server would make an empty ledger.
+        let others = ["postgresql:", "postgres:", "host=", "dbname=", "service="]
+        guard !text.contains("://"), !others.contains(where: { text.utf8.starts(with: $0.utf8) }) else {
+            throw LedgerError(
+                .invalidLocation, "neither a file nor a URI such as postgresql://user@host/database")
         }
         self = .file(text)
     }

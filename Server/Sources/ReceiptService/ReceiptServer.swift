@@ -8,9 +8,6 @@ package enum ReceiptServer {
 
     static let options = OptionTable(
         ReceiptConfiguration.options + LedgerService.options + SupportConfiguration.options + Service.options)
-    static let importOptions = OptionTable(ReceiptConfiguration.options + LedgerImport.options)
-    static let checkOptions = OptionTable(ReceiptConfiguration.options + AskAppleCommand.checkOptions)
-    static let reconcileOptions = OptionTable(ReceiptConfiguration.options + AskAppleCommand.reconcileOptions)
 
     static var help: String {
         """
@@ -18,10 +15,7 @@ package enum ReceiptServer {
         for the App Store, without asking Apple.
 
         usage: receipt-server [OPTION]...
-               receipt-server import FILE --ledger FILE|URI [--dry-run] [OPTION]...
-               receipt-server check-apple --ask-apple FILE --ledger FILE|URI [OPTION]...
-               receipt-server reconcile --ask-apple FILE --ledger FILE|URI [--since DATE] [--account ID]
-                                        [--dry-run] [OPTION]...
+        \(Command.allCases.map { "       receipt-server " + $0.usage }.joined(separator: "\n"))
 
         POST /verifyReceipt             as Apple's server, for the environments of --environment
         POST /production/verifyReceipt  as buy.itunes.apple.com
@@ -58,16 +52,11 @@ package enum ReceiptServer {
         POST /v1/recover                    {"transaction_id":"…"} or {"order_id":"MX…"}, and {"account":"…"} to
                                             redeem it; asks Apple about one purchase
 
-        import takes tokens, transactions that were granted before, and stored receipts from JSON lines or
-        CSV: see RUNBOOK.md. Interrupted, it goes on where it was. --dry-run changes nothing. Exit status: 0, 1
-        if a line is faulty or contradicts the ledger, or if the database does not answer.
+        \(Command.allCases.map(\.summary).joined(separator: "\n\n"))
 
-        check-apple says whether Apple accepts the keys, and whether its notifications arrive. reconcile asks
-        Apple for what the ledger does not know, once: see RECONCILE.md. Exit status of both: 0, 1 if something
-        is missing or left over, 2 if Apple refuses a key or the configuration cannot work.
+        With --help, each prints its options. Those of the service:
 
-        Options, each with the environment variable that has the same effect. A variable separates several
-        values by commas. An option on the command line counts instead of its variable.
+        \(optionsHelp)
 
         \(options.help)
 
@@ -88,26 +77,20 @@ package enum ReceiptServer {
         _ arguments: [String], environment: (String) -> String?, print: @escaping (String, _ isError: Bool) -> Void
     ) -> Int32 {
         do throws(ConfigurationError) {
+            let command = arguments.first.flatMap(Command.init)
             // Whatever else is wrong, these are answered.
             if arguments.contains("--help") {
-                print(help, false)
+                print(command?.help ?? help, false)
                 return 0
             }
             if arguments.contains("--version") {
                 print("receipt-server \(version)", false)
                 return 0
             }
-            if arguments.first == "import" {
-                return try importFile(Array(arguments.dropFirst()), environment: environment, print: print)
-            }
-            if let options = ["check-apple": checkOptions, "reconcile": reconcileOptions][arguments.first ?? ""] {
-                let values = try options.read(Array(arguments.dropFirst()), environment: environment)
-                let configuration = try ReceiptConfiguration(values)
-                let receipts = try ReceiptRoutes(configuration)
-                let isCheck = arguments.first == "check-apple"
-                let command = try AskAppleCommand(
-                    values, receipts.verifier, configuration.productTypes, isCheck: isCheck, print: print)
-                return try isCheck ? command.check() : command.reconcile()
+            if let command { return try run(command, arguments.dropFirst(), environment: environment, print: print) }
+            if let word = arguments.first, word.utf8.first != UInt8(ascii: "-") {
+                let commands = Command.allCases.map(\.rawValue).joined(separator: ", ")
+                throw ConfigurationError("'\(word)' is no command; there are \(commands)")
             }
             let values = try options.read(arguments, environment: environment)
             let configuration = try ReceiptConfiguration(values)
@@ -164,17 +147,30 @@ package enum ReceiptServer {
         }
     }
 
-    private static func importFile(
-        _ arguments: [String], environment: (String) -> String?, print: @escaping (String, _ isError: Bool) -> Void
+    private static func run(
+        _ command: Command, _ arguments: ArraySlice<String>, environment: (String) -> String?,
+        print: @escaping (String, _ isError: Bool) -> Void
     ) throws(ConfigurationError) -> Int32 {
-        guard let file = arguments.first, file.utf8.first != UInt8(ascii: "-") else {
-            throw ConfigurationError("import needs a file: receipt-server import FILE --ledger FILE|URI")
+        var arguments = arguments
+        var file = ""
+        if command == .import {
+            guard let first = arguments.popFirst(), first.utf8.first != UInt8(ascii: "-") else {
+                throw ConfigurationError("import needs a file: receipt-server import FILE --ledger FILE|URI")
+            }
+            file = first
         }
-        let values = try importOptions.read(Array(arguments.dropFirst()), environment: environment)
+        let values = try command.options.read(Array(arguments), environment: environment)
         let configuration = try ReceiptConfiguration(values)
-        let receipts = try ReceiptRoutes(configuration)
-        var work = try LedgerImport(file, values, receipts.verifier, configuration.productTypes, print: print)
-        return try work.run()
+        let (verifier, products) = (try ReceiptRoutes(configuration).verifier, configuration.productTypes)
+        switch command {
+        case .import:
+            var work = try LedgerImport(file, values, verifier, products, print: print)
+            return try work.run()
+        case .checkApple:
+            return try AskAppleCommand(values, verifier, products, isCheck: true, print: print).check()
+        case .reconcile:
+            return try AskAppleCommand(values, verifier, products, isCheck: false, print: print).reconcile()
+        }
     }
 
     private static func detail(_ values: OptionTable.Values) throws(ConfigurationError) -> ServiceLog.Detail {

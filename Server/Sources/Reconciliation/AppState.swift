@@ -45,17 +45,21 @@ struct AppState {
         return wasStopped
     }
 
-    /// - Returns: Whether the app is stopped by it.
-    mutating func note(_ error: AppStoreServerError, of endpoint: AppStoreServerEndpoint, at now: Instant) -> Bool {
+    /// What an error changes, for an operator.
+    enum Change { case misconfigured, stopped }
+
+    mutating func note(_ error: AppStoreServerError, of endpoint: AppStoreServerEndpoint, at now: Instant) -> Change? {
         switch error.class {
         case .configuration:
             // Of requests that were under way together, one fault counts.
             if configurationFaults == 0 || !isPaused(at: now) { configurationFaults += 1 }
+            let isFirst = configurationError == nil
             configurationError = error
             let isStop = configurationFaults >= Self.maximumConfigurationFaults
             pausedUntil = now + (isStop ? Self.longestPause : .seconds(300))
-            defer { if isStop { stopped = error } }
-            return isStop && stopped == nil
+            guard isStop else { return isFirst ? .misconfigured : nil }
+            defer { stopped = error }
+            return stopped == nil ? .stopped : nil
         case .retry:
             if error.status == 429 {
                 sleeping[endpoint] = now + (error.retryAfter ?? .seconds(60))
@@ -63,11 +67,11 @@ struct AppState {
                 failures += 1
                 if failures >= Self.maximumFailures { pausedUntil = now + .seconds(60) }
             }
-            return false
+            return nil
         // They are answers, but for an id that nobody was asked about.
         case .restartPaging, .shortenWindow, .final, .fault:
             if error.reason != .invalidArgument(.id) { failures = 0 }
-            return false
+            return nil
         }
     }
 

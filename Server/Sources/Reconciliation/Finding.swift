@@ -8,7 +8,9 @@ package enum Finding: Sendable {
     case refused(AskedApp, code: String, id: String?)
     /// Apple does not know a transaction that is signed.
     case unknown(UnknownTransaction)
-    /// Key, issuer, app or clock are wrong. The app is asked about once an hour until that ends.
+    /// Key, issuer, app or clock seem wrong: the first such answer. The app is asked about again in five minutes.
+    case misconfigured(AskedApp, AppStoreServerError)
+    /// The same, the third time. The app is asked about once an hour until that ends.
     case stopped(AskedApp, AppStoreServerError)
     case resumed(AskedApp)
     /// Apple has no more what was not asked for in time.

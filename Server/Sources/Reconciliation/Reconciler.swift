@@ -210,14 +210,18 @@ package final class Reconciler: Sendable {
         } catch {
             let now = now
             let skew = error.status == 401 ? error.serverDate.map { $0 - now } : nil
-            let isStopped = state.withLock { state in
+            let change = state.withLock { state in
                 let request = ReconciliationCounts.Request(app: apple.app, endpoint: endpoint, code: error.metricCode)
                 state.counts.requests[request, default: 0] += 1
                 if let skew { state.counts.clockSkew[apple.app] = skew.components.seconds }
                 return state.states[apple.app, default: AppState()].note(error, of: endpoint, at: now)
             }
             if let skew, abs(skew.components.seconds) > 60 { options.onFinding(.clockSkew(apple.app, skew)) }
-            if isStopped { options.onFinding(.stopped(apple.app, error)) }
+            switch change {
+            case .misconfigured: options.onFinding(.misconfigured(apple.app, error))
+            case .stopped: options.onFinding(.stopped(apple.app, error))
+            case nil: break
+            }
             throw error
         }
     }

@@ -427,7 +427,12 @@ import TrialSupport
         (["--environment", "xcode"], "--environment cannot be 'xcode'; expected: production, sandbox"),
         (["--root", "/nonexistent"], "/nonexistent: No such file"),
         (["--connections", "0"], "--connections must be a number"),
-        (["--rot", "x"], "'--rot' is no option"), (["--bundle-id"], "--bundle-id needs a value"),
+        (["--rot", "x"], "'--rot' is no option"),
+        (["reconsile"], "'reconsile' is no command; there are import, check-apple, reconcile"),
+        (
+            ["reconcile", "--token-file", "x"],
+            "'--token-file' is no option of 'receipt-server reconcile'; 'receipt-server reconcile --help' lists them"
+        ), (["--bundle-id"], "--bundle-id needs a value"),
         (["--bundle-id="], "--bundle-id must not be empty"), (["--log", "loud"], "--log must be"),
         (["--connections", "1000000"], "need 1125064 open files, and this system allows"),
         (["--distrust", "x"], "x: No such file"), (["--listen=127.0.0.1:0", "--listen=127.0.0.1:0"], "given twice"),

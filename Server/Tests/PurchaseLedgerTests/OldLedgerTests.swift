@@ -112,7 +112,7 @@ import Testing
         let store = try LedgerLocation(location.text).open()
         let statements = try release.text(release.place == .sqlite ? "sqlite.sql" : "postgresql.sql")
         var result: Result<Void, any Error> = .failure(Ended())
-        try store.write { (connection) throws(LedgerError) in
+        try store.migrate { (connection) throws(LedgerError) in
             for statement in statements.components(separatedBy: ";\n") where !statement.isEmpty {
                 try connection.run(statement)
             }

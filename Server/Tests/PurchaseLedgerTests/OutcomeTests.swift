@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
+import LedgerTestSupport
 @testable import PurchaseLedger
 import Testing
 
@@ -547,9 +548,21 @@ struct RestoredCase: CustomTestStringConvertible, Sendable {
         #expect(try ledger.entitlements(of: "anna", at: day(1)).activeProductIDs == ["pro"])
     }
 
+    @Test(.enabled(if: PostgreSQLServer.binaries != nil), arguments: ["LATIN1", "SQL_ASCII"])
+    func `a database whose encoding is not UTF-8 is refused before anything is made in it`(_ encoding: String) throws {
+        let server = try PostgreSQLServer.shared.get().makeDatabase().components(separatedBy: "&options").first ?? ""
+        let name = "other_\(encoding.lowercased())"
+        _ = try PostgreSQLServer.query(
+            server, "CREATE DATABASE \(name) ENCODING '\(encoding)' LOCALE 'C' TEMPLATE template0")
+        let uri = server.replacing("/postgres?", with: "/\(name)?")
+        let error = #expect(throws: LedgerError.self) { try PurchaseLedger(uri) }
+        #expect(error?.code == .invalidLocation && error?.detail.contains(encoding) == true)
+    }
+
     @Test func `a location is a file or a URI of PostgreSQL`() {
         for (location, code) in [
             ("", LedgerError.Code.invalidLocation), ("mysql://host/ledger", .invalidLocation),
+            ("postgres:ledger", .invalidLocation), ("host=db dbname=ledger", .invalidLocation),
             ("/nowhere/ledger.db", .storeUnavailable),
             ("postgresql:///ledger?host=/nowhere&connect_timeout=2", .storeUnavailable),
         ] {

@@ -293,6 +293,8 @@ import Testing
         #expect(3...16 ~= count.withLock(\.self))
         #expect(shop.reconciler.stopped.keys.contains(shop.app))
         #expect(shop.findings.withLock { $0.count { if case .stopped = $0 { true } else { false } } } == 1)
+        // The first one is told at once.
+        #expect(shop.findings.withLock { $0.count { if case .misconfigured = $0 { true } else { false } } } == 1)
         shop.store.endFaults()
         shop.reconciler.replace(shop.reconciler.apps)
         try shop.run(for: .hours(1))

@@ -28,8 +28,13 @@ package struct OptionTable: Sendable {
     }
 
     package let options: [Option]
+    /// The command whose options these are, if it is not the service itself.
+    private let command: String?
 
-    package init(_ options: [Option]) { self.options = options }
+    package init(_ options: [Option], command: String? = nil) {
+        self.options = options
+        self.command = command
+    }
 
     /// The values of options, by their words.
     package struct Values: Sendable {
@@ -52,7 +57,8 @@ package struct OptionTable: Sendable {
         while let argument = rest.popFirst() {
             let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard let option = options.first(where: { $0.name == parts[0] }) else {
-                throw ConfigurationError("'\(argument)' is no option; --help lists them")
+                let (of, help) = command.map { (" of '\($0)'", "'\($0) --help'") } ?? ("", "--help")
+                throw ConfigurationError("'\(argument)' is no option\(of); \(help) lists them")
             }
             let value: String
             if option.value.isEmpty {

@@ -32,6 +32,12 @@ final class PostgreSQLConnection: SQLConnection {
         guard unsafe PQstatus(handle) == CONNECTION_OK else {
             throw LedgerError(.storeUnavailable, unsafe Self.message(PQerrorMessage(handle)))
         }
+        // With another encoding, an account or a product may have characters that it cannot store. A pooler may not say which it is.
+        if let encoding = unsafe PQparameterStatus(handle, "server_encoding").map({ unsafe String(cString: $0) }),
+            !encoding.hasSameBytes(as: "UTF8")
+        {
+            throw LedgerError(.invalidLocation, "the database has the encoding \(encoding); make one with UTF8")
+        }
         // What is sent waits in memory while answers are read.
         guard unsafe PQsetnonblocking(handle, 1) == 0 else { throw LedgerError(.storeUnavailable, "out of memory") }
         // A backend that lost its client must not keep its locks, and a commit is durable when it is answered, whatever the server's default.

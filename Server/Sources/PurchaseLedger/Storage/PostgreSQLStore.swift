@@ -186,7 +186,7 @@ struct PostgreSQLStore: LedgerStore {
                 return try CommitMarks.isCommitted(mark, PostgreSQLConnection(uri: uri))
             } catch {
                 guard .now < deadline else { return nil }
-                _ = unsafe poll(nil, 0, 100)
+                _ = poll(nil, 0, 100)
             }
         }
     }
