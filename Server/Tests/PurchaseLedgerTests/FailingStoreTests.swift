@@ -124,7 +124,7 @@ import Testing
                 if disk.failureCount == 0 { break }
                 count += Self.stride
             }
-            #expect(count > 10)
+            #expect(count > 5)
             print("failing calls: SQLite, \(kind), change of version \(version): every \(Self.stride)th of \(count)")
         }
     }
@@ -245,7 +245,7 @@ import Testing
                 if lost == 0 { break }
                 count += Self.stride
             }
-            #expect(count > 10)
+            #expect(count > 5)
             let calls = "every \(Self.stride)th of \(count)"
             print("failing calls: PostgreSQL, \(moment), change of version \(version): \(calls)")
         }
