@@ -57,7 +57,8 @@ package struct LedgerService: Sendable {
             "How long to keep which account sent what, and what it was told; 90 by default, and 0 for not at all."),
         .init(
             "--keep-evidence", "",
-            "Keep what was sent, too, compressed: what support reads, and what a thief of the database reads."),
+            "Keep the evidence that was sent, too, compressed. Support can read it, and so can whoever steals the database."
+        ),
     ]
 
     static let createdMessage = "a new, empty ledger was created; stop if one existed"
@@ -83,7 +84,11 @@ package struct LedgerService: Sendable {
             return nil
         }
         guard let tokenFile = values["--token-file"] else { throw ConfigurationError("--ledger needs --token-file") }
-        tokens = try AccessTokens(file: tokenFile)
+        do throws(ConfigurationError) {
+            tokens = try AccessTokens(file: tokenFile)
+        } catch {
+            throw ConfigurationError("--token-file: \(error)")
+        }
         let webhook = try Self.webhook(values)
         webhookOrigin = webhook?.origin
         let file = try AskApple.file(values, verifier)
@@ -172,13 +177,13 @@ package struct LedgerService: Sendable {
         do throws(SystemError) {
             secret = try System.readFile(file, maximumByteCount: 4096)
         } catch {
-            throw ConfigurationError("\(file): \(error)")
+            throw ConfigurationError("--webhook-secret-file: \(file): \(error)")
         }
         while secret.last == UInt8(ascii: "\n") || secret.last == UInt8(ascii: "\r") { secret.removeLast() }
         do throws(LedgerError) {
             return try Webhook(url: url, secret: secret)
         } catch {
-            throw ConfigurationError("--webhook: \(error.detail)")
+            throw ConfigurationError((error.code == .invalidText ? "" : "--webhook: ") + error.detail)
         }
     }
 

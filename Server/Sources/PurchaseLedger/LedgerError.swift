@@ -44,7 +44,7 @@ public struct LedgerError: Error, Hashable, Sendable {
     /// Whether work on a snapshot wants to change something. No caller of the ledger sees it.
     let isWrite: Bool
 
-    /// Whether the connection was lost. Something can have been recorded only if that was during a commit, about which the database could not be asked.
+    /// Whether the connection was lost. If it is no conflict, something can have been recorded: it was lost during a commit, about which the database could not be asked.
     let isLost: Bool
 
     init(

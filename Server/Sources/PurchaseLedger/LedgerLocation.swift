@@ -11,13 +11,18 @@ enum LedgerLocation {
             self = .postgreSQL(text)
             return
         }
-        // A misspelt scheme, or what else libpq reads, is not the name of a file: the server would make an empty ledger.
-        let others = ["postgresql:", "postgres:", "host=", "dbname=", "service="]
-        guard !text.contains("://"), !others.contains(where: { text.utf8.starts(with: $0.utf8) }) else {
+        // A misspelt scheme, or the keywords that libpq reads, are not the name of a file: the server would make an empty ledger.
+        let isScheme = ["postgresql:", "postgres:"].contains { text.utf8.starts(with: $0.utf8) }
+        let isKeyword = text.utf8.drop { $0 == UInt8(ascii: " ") || Self.isLetter($0) }.first == UInt8(ascii: "=")
+        guard !text.contains("://"), !isScheme, !isKeyword else {
             throw LedgerError(
                 .invalidLocation, "neither a file nor a URI such as postgresql://user@host/database")
         }
         self = .file(text)
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || byte == UInt8(ascii: "_")
     }
 
     /// - Parameter asItIs: Whether a missing file is an error.

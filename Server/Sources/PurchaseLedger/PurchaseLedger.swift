@@ -97,14 +97,32 @@ public final class PurchaseLedger: Sendable {
             at: now)
     }
 
+    /// Redeems several transactions as one piece of evidence: the tokens of all of them count for each.
+    package func redeem(
+        _ transactions: [Verified<TransactionInfo>], for account: String, at now: Instant
+    ) throws(LedgerError) -> Redemption {
+        let purchases = transactions.flatMap { BroughtEvidence(.transaction($0)).purchases }
+        return try redeem(
+            BroughtEvidence(purchases.map(\.signed)), for: account, accountToken: nil, idempotencyKey: nil,
+            isImported: false, at: now)
+    }
+
     /// - Parameter isImported: Whether the backend knows already what the account is granted.
     func redeem(
         _ evidence: VerifiedEvidence, for account: String, accountToken: AppAccountToken? = nil,
         idempotencyKey: String? = nil, isImported: Bool, at now: Instant
     ) throws(LedgerError) -> Redemption {
+        try redeem(
+            BroughtEvidence(evidence), for: account, accountToken: accountToken, idempotencyKey: idempotencyKey,
+            isImported: isImported, at: now)
+    }
+
+    private func redeem(
+        _ brought: BroughtEvidence, for account: String, accountToken: AppAccountToken?, idempotencyKey: String?,
+        isImported: Bool, at now: Instant
+    ) throws(LedgerError) -> Redemption {
         try LedgerText.check(account, "account")
         if let idempotencyKey { try LedgerText.check(idempotencyKey, "idempotency_key") }
-        let brought = BroughtEvidence(evidence)
         let request = RedemptionRequest(
             brought: brought, claim: LedgerTransaction.Claim(account: account, token: accountToken),
             answered: try idempotencyKey.map { (key) throws(LedgerError) in

@@ -12,7 +12,7 @@ package enum ReceiptServer {
     static var help: String {
         """
         receipt-server: answers what Apple's verifyReceipt answered, and verifies everything that Apple signs
-        for the App Store, without asking Apple.
+        for the App Store. Without --ask-apple, it asks nobody.
 
         usage: receipt-server [OPTION]...
         \(Command.allCases.map { "       receipt-server " + $0.usage }.joined(separator: "\n"))

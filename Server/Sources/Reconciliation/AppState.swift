@@ -65,7 +65,7 @@ struct AppState {
                 sleeping[endpoint] = now + (error.retryAfter ?? .seconds(60))
             } else {
                 failures += 1
-                if failures >= Self.maximumFailures { pausedUntil = now + .seconds(60) }
+                if failures >= Self.maximumFailures, !isPaused(at: now) { pausedUntil = now + .seconds(60) }
             }
             return nil
         // They are answers, but for an id that nobody was asked about.

@@ -90,12 +90,10 @@ extension Reconciler {
         try Self.onLedger { () throws(LedgerError) in
             if let account {
                 // The tokens of all of them decide whose the purchase is.
-                try ledger.record(answered: found + related, about: app, at: now)
-                for transaction in found {
-                    let redemption = try ledger.redeem(.transaction(transaction), for: account, at: now)
-                    result.outcomes += redemption.outcomes
-                    result.sequence = redemption.sequence
-                }
+                let redemption = try ledger.redeem(found + related, for: account, at: now)
+                let asked = Set(found.compactMap(\.transactionID).map(UTF8Bytes.init))
+                result.outcomes = redemption.outcomes.filter { asked.contains(UTF8Bytes($0.transactionID)) }
+                result.sequence = redemption.sequence
             }
             // It also ends the questions that a grant makes.
             try ledger.record(answered: found + related, about: app, at: now)

@@ -7,9 +7,20 @@ import StrictText
 import Foundation
 import Testing
 
-/// The client's reading of answers under mutation. `AppStoreServerAPI` needs libcurl, so it cannot be in the package of the fuzz targets; its JSON reader and its
-/// verification of a JWS are fuzzed there (`FuzzRequest`, `FuzzJWS`).
+/// The client's reading of answers under mutation, of which `FuzzAnswers` tries more.
 @Suite struct MutationTests {
+    @Test("An object with no documented member is no answer", arguments: ["{}", #"{"status_":0,"ok":true}"#])
+    func noMember(text: String) throws {
+        let (body, verifier) = (Array(text.utf8), try Shop().client.verifier)
+        let answers: [() throws -> Void] = [
+            { _ = try TransactionInfoAnswer(body, askedID: "1", verifier) },
+            { _ = try SubscriptionStatusesAnswer(body, verifier) }, { _ = try TransactionPage(body, verifier) },
+            { _ = try OrderLookupAnswer(body, verifier) }, { _ = try NotificationPage(body, verifier) },
+            { _ = try UnsignedTestNotification(body) },
+        ]
+        for read in answers { #expect(throws: JSONError(.missingMember, offset: body.count)) { try read() } }
+    }
+
     @Test(
         "Whatever bytes an answer has, it is read or refused within its bounds, and what is verified is what was signed"
     )

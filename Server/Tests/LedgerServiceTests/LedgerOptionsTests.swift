@@ -55,7 +55,7 @@ struct LedgerOptionsTests {
             [
                 "--ledger", "FOLDER/l.db", "--token-file", "FOLDER/tokens", "--webhook", "https://example.com",
                 "--webhook-secret-file", "FOLDER/secret",
-            ], "webhook secret: at least 16 bytes"
+            ], "the webhook's secret must have at least 16 bytes"
         ),
     ])
     func `a configuration that cannot work is refused in words`(options: [String], message: String) throws {

@@ -100,6 +100,7 @@ import Testing
             let expected = try PurchaseLedger(
                 SQLiteStore(path: changed.path + "/ledger.db"), LedgerPolicy(), at: day(1)
             ).contents()
+            var tried = 0
             var count = Int.random(in: 0..<Self.stride, using: &generator)
             while true {
                 let folder = try copy()
@@ -122,9 +123,10 @@ import Testing
                     #expect(try acts.acts[0].run(ledger) == acts.acts[0].answer)
                 }
                 if disk.failureCount == 0 { break }
+                tried += 1
                 count += Self.stride
             }
-            #expect(count > 5)
+            #expect(tried > 0)
             print("failing calls: SQLite, \(kind), change of version \(version): every \(Self.stride)th of \(count)")
         }
     }
@@ -225,6 +227,7 @@ import Testing
                 try PurchaseLedger(PostgreSQLStore(uri: uri, connections: 1), LedgerPolicy(), at: day(1))
             }
             let expected = try open(make()).contents()
+            var tried = 0
             var count = Int.random(in: 0..<Self.stride, using: &generator)
             while true {
                 let location = try make()
@@ -243,9 +246,10 @@ import Testing
                     #expect(try acts.acts[0].run(ledger) == acts.acts[0].answer)
                 }
                 if lost == 0 { break }
+                tried += 1
                 count += Self.stride
             }
-            #expect(count > 5)
+            #expect(tried > 0)
             let calls = "every \(Self.stride)th of \(count)"
             print("failing calls: PostgreSQL, \(moment), change of version \(version): \(calls)")
         }

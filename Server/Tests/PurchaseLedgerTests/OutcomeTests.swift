@@ -548,8 +548,10 @@ struct RestoredCase: CustomTestStringConvertible, Sendable {
         #expect(try ledger.entitlements(of: "anna", at: day(1)).activeProductIDs == ["pro"])
     }
 
-    @Test(.enabled(if: PostgreSQLServer.binaries != nil), arguments: ["LATIN1", "SQL_ASCII"])
-    func `a database whose encoding is not UTF-8 is refused before anything is made in it`(_ encoding: String) throws {
+    @Test(.enabled(if: PostgreSQLServer.binaries != nil), arguments: ["LATIN1", "EUC_JP"])
+    func `a database whose encoding lacks characters is refused before anything is made in it`(_ encoding: String)
+        throws
+    {
         let server = try PostgreSQLServer.shared.get().makeDatabase().components(separatedBy: "&options").first ?? ""
         let name = "other_\(encoding.lowercased())"
         _ = try PostgreSQLServer.query(
@@ -563,6 +565,7 @@ struct RestoredCase: CustomTestStringConvertible, Sendable {
         for (location, code) in [
             ("", LedgerError.Code.invalidLocation), ("mysql://host/ledger", .invalidLocation),
             ("postgres:ledger", .invalidLocation), ("host=db dbname=ledger", .invalidLocation),
+            (" user = anna", .invalidLocation),
             ("/nowhere/ledger.db", .storeUnavailable),
             ("postgresql:///ledger?host=/nowhere&connect_timeout=2", .storeUnavailable),
         ] {

@@ -255,6 +255,19 @@ import Testing
         #expect(try shop.rows("SELECT account, transaction_id FROM grants") == [["anna", renewal.transactionID]])
     }
 
+    @Test func `what was bought with the account's own token is granted by its recovery`() throws {
+        let shop = try Shop(.sqlite, orders: true)
+        shop.isUp.withLock { $0 = false }
+        let token = try shop.ledger.token(for: "anna", at: Shop.start).token
+        let coins = shop.store.change(customer: 1) { history in
+            history.appAccountToken = token.description
+            return history.buyConsumable("coins", at: Shop.start)
+        }
+        let order = Reconciler.Recovery.order(FakeAppStore.orderID(of: coins.transactionID))
+        let outcomes = try shop.reconciler.recover(order, of: shop.app, for: "anna").outcomes
+        #expect(outcomes.map(\.outcome) == [.granted] && outcomes.map(\.transactionID) == [coins.transactionID])
+    }
+
     @Test func `a recovered subscription has its renewals`() throws {
         let shop = try Shop(.sqlite)
         shop.isUp.withLock { $0 = false }

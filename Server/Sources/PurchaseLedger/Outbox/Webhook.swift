@@ -18,7 +18,9 @@ public struct Webhook: Sendable {
     ///   - secret: The key of the signatures, which the receiver knows, too; at least 16 bytes.
     /// - Throws: `invalid-location` for another URL, and `invalid-text` for a short secret.
     public init(url: String, secret: [UInt8]) throws(LedgerError) {
-        guard secret.count >= 16 else { throw LedgerError(.invalidText, "webhook secret: at least 16 bytes") }
+        guard secret.count >= 16 else {
+            throw LedgerError(.invalidText, "the webhook's secret must have at least 16 bytes")
+        }
         // By the parser that will be used to connect.
         guard !url.utf8.contains(0), let (scheme, host, port) = Self.parts(of: url) else {
             throw LedgerError(.invalidLocation, "the webhook is no URL")

@@ -4,7 +4,8 @@
 /// a transaction that was not committed by then never will be, however late its statements arrive. A number of the server's own, such as that of
 /// `pg_current_xact_id()`, would not do: after a crash or a failover, another transaction can have it.
 ///
-/// A connection removes its last row with its next transaction, and with its first one what other connections left an hour ago.
+/// A connection removes its last row with its next transaction. What connections leave that are lost is removed when a server starts, a week later: nobody
+/// asks about it any more.
 enum CommitMarks {
     /// SQLite answers in the process that asks.
     static func tables(_ dialect: SQLDialect) -> [String] {
@@ -17,34 +18,37 @@ enum CommitMarks {
         ]
     }
 
+    /// Removes what is a week old.
+    static func clean(_ connection: any SQLConnection) throws(LedgerError) {
+        guard connection.dialect.isServer else { return }
+        try connection.run("DELETE FROM commit_marks WHERE made_at < now() - interval '7 days'")
+    }
+
     /// A number that no other transaction has. If one has it all the same, that is a conflict of the two.
     static func make() -> Int64 { .random(in: .min ... .max) }
 
-    /// What a transaction runs before its commit. The first of them has a row if the mark was left: a transaction that wrote nothing leaves none.
+    /// What a transaction runs before its commit. The first statement has a row if the mark was left: a transaction that wrote nothing leaves none.
     ///
     /// - Parameter last: The mark that the connection has left before.
     static func leave(_ mark: Int64, removing last: Int64?) -> [SQLStatement] {
         let hasWritten = "pg_current_xact_id_if_assigned() IS NOT NULL"
         let leave = SQLStatement(
             "INSERT INTO commit_marks SELECT $1::bigint, TRUE WHERE \(hasWritten) RETURNING mark", [.integer(mark)])
-        guard let last else {
-            let remove = """
-                DELETE FROM commit_marks WHERE mark IN (
-                    SELECT mark FROM commit_marks WHERE made_at < now() - interval '1 hour' FOR UPDATE SKIP LOCKED)
-                """
-            return [leave, SQLStatement(remove)]
-        }
+        guard let last else { return [leave] }
         return [leave, SQLStatement("DELETE FROM commit_marks WHERE mark = $1 AND \(hasWritten)", [.integer(last)])]
     }
 
     /// Whether a transaction was committed. If it was not, it never will be.
     ///
-    /// Waits for a transaction that is being committed.
+    /// Waits for a transaction that is being committed. Since it writes, its own commit waits for the disks, and the standbys, that the other one waited for.
     static func isCommitted(_ mark: Int64, _ connection: PostgreSQLConnection) throws(LedgerError) -> Bool {
-        let rows = try connection.run([
-            SQLStatement("INSERT INTO commit_marks VALUES ($1, FALSE) ON CONFLICT DO NOTHING", [.integer(mark)]),
-            SQLStatement("SELECT is_committed::int FROM commit_marks WHERE mark = $1", [.integer(mark)]),
-        ])
-        return try rows[1].first?.integer(0) == 1
+        connection.begin("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+        let rows = try connection.run(
+            """
+            INSERT INTO commit_marks VALUES ($1, FALSE) ON CONFLICT (mark) DO UPDATE
+            SET is_committed = commit_marks.is_committed RETURNING is_committed::int
+            """, [.integer(mark)])
+        try connection.commit(nil)
+        return try rows[0].integer(0) == 1
     }
 }

@@ -4,10 +4,8 @@ import StrictText
 /// A connection to PostgreSQL. One thread uses it at a time.
 @safe
 final class PostgreSQLConnection: SQLConnection {
-    /// How long the server may take to answer a statement. The server itself gives up earlier.
-    private static let patience = Duration.seconds(15)
-    /// Whether a statement may take any time.
-    private let isPatient: Bool
+    /// How long the server may take to answer a statement; `nil` for any time. The server itself gives up earlier.
+    private let patience: Duration?
 
     let dialect = SQLDialect.postgreSQL
     private let handle: OpaquePointer
@@ -16,6 +14,7 @@ final class PostgreSQLConnection: SQLConnection {
     private var insertions = SQLInsertions()
     /// What is sent before the next statement whose rows are read.
     private var unsent: [SQLStatement] = []
+    private var isOpen = true
     /// Whether the connection can be used again.
     private(set) var isUsable = true
     /// Whether ``end()`` has not been answered.
@@ -25,18 +24,20 @@ final class PostgreSQLConnection: SQLConnection {
     /// The mark of the last transaction that left one.
     private var lastMark: Int64?
 
-    init(uri: String, isPatient: Bool = false) throws(LedgerError) {
-        self.isPatient = isPatient
+    init(uri: String, patience: Duration? = .seconds(15)) throws(LedgerError) {
+        self.patience = patience
         guard let handle = unsafe PQconnectdb(uri) else { throw LedgerError(.storeUnavailable, "out of memory") }
         unsafe self.handle = unsafe handle
         guard unsafe PQstatus(handle) == CONNECTION_OK else {
             throw LedgerError(.storeUnavailable, unsafe Self.message(PQerrorMessage(handle)))
         }
-        // With another encoding, an account or a product may have characters that it cannot store. A pooler may not say which it is.
+        // With another encoding, an account or a product may have characters that it cannot store. SQL_ASCII stores any bytes, and a pooler may not say which it is.
         if let encoding = unsafe PQparameterStatus(handle, "server_encoding").map({ unsafe String(cString: $0) }),
-            !encoding.hasSameBytes(as: "UTF8")
+            !["UTF8", "SQL_ASCII"].contains(where: encoding.hasSameBytes)
         {
-            throw LedgerError(.invalidLocation, "the database has the encoding \(encoding); make one with UTF8")
+            throw LedgerError(
+                .invalidLocation,
+                "the database has the encoding \(encoding): dump it, and restore it into one with UTF8")
         }
         // What is sent waits in memory while answers are read.
         guard unsafe PQsetnonblocking(handle, 1) == 0 else { throw LedgerError(.storeUnavailable, "out of memory") }
@@ -44,7 +45,7 @@ final class PostgreSQLConnection: SQLConnection {
         let settings = [
             // By a statement, because libpq's own function would wait without end for a server that does not answer.
             "SET client_encoding = 'UTF8'",
-            "SET statement_timeout = '\(isPatient ? 0 : 10)s'", "SET lock_timeout = '5s'",
+            "SET statement_timeout = '\(patience == nil ? 0 : 10)s'", "SET lock_timeout = '5s'",
             "SET idle_in_transaction_session_timeout = '30s'",
             // libpq would print what is no error, such as that a table exists already.
             "SET client_min_messages = 'warning'",
@@ -55,7 +56,14 @@ final class PostgreSQLConnection: SQLConnection {
         _ = try run(settings.map { SQLStatement($0) })
     }
 
-    deinit { unsafe PQfinish(handle) }
+    deinit { close() }
+
+    /// Ends the connection, which cannot be used any more.
+    func close() {
+        guard isOpen else { return }
+        (isOpen, isUsable) = (false, false)
+        unsafe PQfinish(handle)
+    }
 
     /// Throws an error if a URI is malformed. What libpq says of one quotes it, with parts of the password.
     static func check(_ uri: String) throws(LedgerError) {
@@ -247,7 +255,7 @@ final class PostgreSQLConnection: SQLConnection {
 
     /// Waits for the next result; `nil` after the last one of a statement.
     private func nextResult() throws(LedgerError) -> OpaquePointer? {
-        try waitForAnswer(until: isPatient ? nil : .now + Self.patience)
+        try waitForAnswer(until: patience.map { .now + $0 })
         return unsafe PQgetResult(handle)
     }
 

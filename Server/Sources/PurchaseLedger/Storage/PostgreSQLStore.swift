@@ -78,7 +78,7 @@ struct PostgreSQLStore: LedgerStore {
                 }
             } catch {
                 // One of them can be the reason, or all together; but if the database is gone, each would wait for it.
-                if error.isLost {
+                if error.isLost, !error.isConflict {
                     for (member, _) in together { member.finish(error) }
                 } else {
                     alone = together.map(\.member) + alone
@@ -110,7 +110,7 @@ struct PostgreSQLStore: LedgerStore {
         _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
         let patient = ConnectionPool(limit: 1) { [uri] () throws(LedgerError) in
-            try PostgreSQLConnection(uri: uri, isPatient: true)
+            try PostgreSQLConnection(uri: uri, patience: nil)
         }
         return try repeating(patient, .migrate, body)
     }
@@ -129,11 +129,14 @@ struct PostgreSQLStore: LedgerStore {
         _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
         var attempt = 1
+        var hasLostCommit = false
         while true {
             do throws(LedgerError) {
                 return try transaction(pool, kind, body)
             } catch {
-                guard error.isConflict else { throw error }
+                // What ends the connection a second time may be this work.
+                guard error.isConflict, !(error.isLost && hasLostCommit) else { throw error }
+                hasLostCommit = hasLostCommit || error.isLost
                 // The client sends it again: the others will have ended then.
                 guard attempt < Self.maximumAttempts else {
                     throw LedgerError(.storeUnavailable, error.detail, isConflict: true)
@@ -172,9 +175,12 @@ struct PostgreSQLStore: LedgerStore {
             try connection.commit(mark)
         } catch {
             let error = connection.rollBack(error)
-            guard error.isLost, let mark, let isCommitted = isCommitted(mark) else { throw error }
+            guard error.isLost, let mark else { throw error }
+            // Makes room for another connection.
+            connection.close()
+            guard let isCommitted = isCommitted(mark) else { throw error }
             // It never will be: the same work can be done over another connection.
-            guard isCommitted else { throw LedgerError(error.code, error.detail, isConflict: true) }
+            guard isCommitted else { throw LedgerError(error.code, error.detail, isConflict: true, isLost: true) }
         }
     }
 
@@ -183,9 +189,9 @@ struct PostgreSQLStore: LedgerStore {
         let deadline = ContinuousClock.now + patience
         while true {
             do throws(LedgerError) {
-                return try CommitMarks.isCommitted(mark, PostgreSQLConnection(uri: uri))
+                return try CommitMarks.isCommitted(mark, PostgreSQLConnection(uri: uri, patience: .seconds(5)))
             } catch {
-                guard .now < deadline else { return nil }
+                guard error.code == .storeUnavailable, .now < deadline else { return nil }
                 _ = poll(nil, 0, 100)
             }
         }
