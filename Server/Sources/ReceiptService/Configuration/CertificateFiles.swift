@@ -3,28 +3,26 @@ import HTTPService
 
 /// The certificates that options name by their files.
 enum CertificateFiles {
-    static func anchors(in file: String) throws(ConfigurationError) -> [TrustAnchor] {
-        try read(file, "--root").certificates
-    }
+    static func anchors(in file: String) throws(ConfigurationError) -> [TrustAnchor] { try read(file).certificates }
 
-    private static func read(_ file: String, _ option: String) throws(ConfigurationError) -> CertificateFile {
+    private static func read(_ file: String) throws(ConfigurationError) -> CertificateFile {
         let bytes: [UInt8]
         do throws(SystemError) {
             bytes = try System.readFile(file, maximumByteCount: 1 << 20)
         } catch {
-            throw ConfigurationError("\(option): \(file): \(error)")
+            throw ConfigurationError("\(file): \(error)")
         }
         do throws(CertificateFileFault) {
             return try CertificateFile(bytes)
         } catch {
-            throw ConfigurationError("\(option): \(file): \(error)")
+            throw ConfigurationError("\(file): \(error)")
         }
     }
 
     /// The fingerprints that a value of `--distrust` names.
     static func fingerprints(_ value: String) throws(ConfigurationError) -> [Fingerprint] {
         if let fingerprint = Fingerprint(hex: value) { return [fingerprint] }
-        guard let fingerprints = try read(value, "--distrust").fingerprints else {
+        guard let fingerprints = try read(value).fingerprints else {
             throw ConfigurationError("\(value): this host cannot compute SHA-256")
         }
         return fingerprints
