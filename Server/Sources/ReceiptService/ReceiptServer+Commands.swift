@@ -2,7 +2,7 @@ import HTTPService
 import LedgerService
 
 extension ReceiptServer {
-    /// What the executable does but serving.
+    /// The commands of the executable beside serving.
     enum Command: String, CaseIterable {
         case `import`
         case checkApple = "check-apple"

@@ -68,7 +68,7 @@ struct AppState {
                 if failures >= Self.maximumFailures, !isPaused(at: now) { pausedUntil = now + .seconds(60) }
             }
             return nil
-        // They are answers, but for an id that nobody was asked about.
+        // They are answers, but for an invalid id, which was never sent.
         case .restartPaging, .shortenWindow, .final, .fault:
             if error.reason != .invalidArgument(.id) { failures = 0 }
             return nil
