@@ -66,7 +66,8 @@ import Testing
         #expect(shop.requests(.transactionInfo) < 30)
     }
 
-    @Test func `an answer that says nothing is no sign that Apple knows any id`() throws {
+    @Test(arguments: ["{}", #"{"signedTransactionInfo":null}"#, #"{"signedTransactionInfo":"a.b.c"}"#])
+    func `an answer that says nothing is no sign that Apple knows any id`(_ answer: String) throws {
         let shop = try Shop(.sqlite)
         let known = try shop.unheard()
         try shop.run(for: .hours(1))
@@ -76,7 +77,7 @@ import Testing
         shop.stranger.withLock { body in
             body = { request in
                 request.url.hasSuffix(known.transactionID)
-                    ? HTTPTransport.Answer(status: 200, body: Array("{}".utf8)) : nil
+                    ? HTTPTransport.Answer(status: 200, body: Array(answer.utf8)) : nil
             }
         }
         try shop.run(for: .days(8))
