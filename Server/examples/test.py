@@ -24,7 +24,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-RECEIPT, SERVER = HERE / "../../.build/release/receipt", HERE / "../.build/release/receipt-server"
 TOKEN, SECRET = "examples-token-0123456789", "examples-secret-0123456789abcdef"
 APP, DAY = "com.example.app", 86_400_000
 ACCOUNTS = ["anna", "ben", "17", "o'neil@example.com"]
@@ -423,7 +422,9 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
 parser.add_argument("--steps", type=int, default=60)
 parser.add_argument("--only", help="the backend in this language")
+parser.add_argument("--programs", choices=["debug", "release"], default="release", help="the build whose programs run")
 arguments = parser.parse_args()
+RECEIPT, SERVER = HERE / f"../../.build/{arguments.programs}/receipt", HERE / f"../.build/{arguments.programs}/receipt-server"
 print(f"seed {arguments.seed}", flush=True)
 with tempfile.TemporaryDirectory() as temporary:
     FOLDER = Path(temporary)

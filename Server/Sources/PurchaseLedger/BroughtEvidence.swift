@@ -2,7 +2,9 @@ import AppStoreReceipt
 
 /// What one request brings.
 struct BroughtEvidence {
+    /// All that is recorded.
     let purchases: [(signed: SignedPurchase, keys: PurchaseKeys?)]
+    private let claimedCount: Int
     let renewals: [SubscriptionRenewal]
     /// Whether it is a receipt, of whichever form. Receipts never have a token.
     let isReceipt: Bool
@@ -11,17 +13,23 @@ struct BroughtEvidence {
     /// The keys of all purchases, each once.
     let keys: Set<TransactionKey>
 
-    /// - Parameter spent: Purchases of which nothing is brought but that they were made.
+    /// - Parameters:
+    ///   - related: What nobody claims, and says something of the others, such as whose they are.
+    ///   - spent: Purchases of which nothing is brought but that they were made.
     init(
-        _ purchases: [SignedPurchase] = [], _ renewals: [SubscriptionRenewal] = [], isReceipt: Bool = false,
-        spent: [PurchaseKeys] = []
+        _ purchases: [SignedPurchase] = [], related: [SignedPurchase] = [], _ renewals: [SubscriptionRenewal] = [],
+        isReceipt: Bool = false, spent: [PurchaseKeys] = []
     ) {
+        claimedCount = purchases.count
         self.isReceipt = isReceipt
-        self.purchases = purchases.map { ($0, PurchaseKeys($0.purchase)) }
+        self.purchases = (purchases + related).map { ($0, PurchaseKeys($0.purchase)) }
         self.renewals = renewals
         purchaseKeys = self.purchases.compactMap(\.keys) + spent
         keys = Set(purchaseKeys.lazy.flatMap(\.all))
     }
+
+    /// What an account claims that brings it.
+    var claimed: ArraySlice<(signed: SignedPurchase, keys: PurchaseKeys?)> { purchases.prefix(claimedCount) }
 
     init(_ evidence: VerifiedEvidence) {
         let isReceipt =

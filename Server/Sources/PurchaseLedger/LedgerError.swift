@@ -44,7 +44,8 @@ public struct LedgerError: Error, Hashable, Sendable {
     /// Whether work on a snapshot wants to change something. No caller of the ledger sees it.
     let isWrite: Bool
 
-    /// Whether the connection was lost. If it is no conflict, something can have been recorded: it was lost during a commit, about which the database could not be asked.
+    /// Whether the connection was lost after a transaction had begun. Unless it is a conflict, too, something can have been recorded if that was during a commit: the database could not be
+    /// asked about it.
     let isLost: Bool
 
     init(

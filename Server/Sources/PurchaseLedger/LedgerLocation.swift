@@ -16,7 +16,8 @@ enum LedgerLocation {
         let isKeyword = text.utf8.drop { $0 == UInt8(ascii: " ") || Self.isLetter($0) }.first == UInt8(ascii: "=")
         guard !text.contains("://"), !isScheme, !isKeyword else {
             throw LedgerError(
-                .invalidLocation, "neither a file nor a URI such as postgresql://user@host/database")
+                .invalidLocation,
+                "neither a file nor a URI such as postgresql://user@host/database; a file of such a name is ./NAME")
         }
         self = .file(text)
     }

@@ -181,7 +181,7 @@ struct LedgerTransaction {
                 if let family = families[key] { familiesForOthers.insert(family.id) }
             }
         }
-        for (_, keys) in brought.purchases {
+        for (_, keys) in brought.claimed {
             // DANGEROUS: whoever brings evidence first owns the purchase for good, since nothing in most evidence says whose it is. What is claimed too easily here is lost to its buyer:
             // only what is for sale, has no owner, and was not bought with the token of another account, as far as anything that is known of its family says.
             // With old evidence that has no token, such as a receipt, nobody gets what was bought for another account since.
@@ -194,7 +194,7 @@ struct LedgerTransaction {
         try decide()
         var seen: Set<TransactionKey> = []
         var outcomes: [TransactionOutcome] = []
-        for (purchase, keys) in brought.purchases {
+        for (purchase, keys) in brought.claimed {
             if let keys, !seen.insert(keys.transaction).inserted { continue }
             let outcome = outcome(of: purchase.purchase, keys, claim)
             if let keys, [.undetermined, .notYours, .belongsToAnother].contains(outcome.outcome) {
@@ -278,7 +278,7 @@ struct LedgerTransaction {
 
     /// Brings what was granted in line with what the evidence says, for all purchases that have an owner. The caller posts ``events``.
     mutating func decide() throws(LedgerError) {
-        let broughtKeys = Set(brought.purchases.compactMap(\.keys?.transaction))
+        let broughtKeys = Set(brought.claimed.compactMap(\.keys?.transaction))
         for group in groups {
             // If a restored transaction is brought, it is the one that is answered with `granted`.
             guard let (key, item) = group.items.first(where: { broughtKeys.contains($0.key) }) ?? group.items.first

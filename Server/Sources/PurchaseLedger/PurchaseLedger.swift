@@ -61,6 +61,7 @@ public final class PurchaseLedger: Sendable {
         wasCreated = version.found == 0
         upgrade = wasCreated || version.found == version.now ? nil : version
         try store.write { (connection) throws(LedgerError) in
+            try CommitMarks.clean(connection)
             try connection.raiseSequenceFloor(to: (now ?? policy.surroundings.date()).millisecondsSince1970)
         }
     }
@@ -98,13 +99,18 @@ public final class PurchaseLedger: Sendable {
     }
 
     /// Redeems several transactions as one piece of evidence: the tokens of all of them count for each.
+    ///
+    /// - Parameter related: Transactions that count, too, and that the account does not bring.
     package func redeem(
-        _ transactions: [Verified<TransactionInfo>], for account: String, at now: Instant
+        _ transactions: [Verified<TransactionInfo>], with related: [Verified<TransactionInfo>], for account: String,
+        at now: Instant
     ) throws(LedgerError) -> Redemption {
-        let purchases = transactions.flatMap { BroughtEvidence(.transaction($0)).purchases }
+        func signed(_ transactions: [Verified<TransactionInfo>]) -> [SignedPurchase] {
+            transactions.flatMap { BroughtEvidence(.transaction($0)).purchases }.map(\.signed)
+        }
         return try redeem(
-            BroughtEvidence(purchases.map(\.signed)), for: account, accountToken: nil, idempotencyKey: nil,
-            isImported: false, at: now)
+            BroughtEvidence(signed(transactions), related: signed(related)), for: account, accountToken: nil,
+            idempotencyKey: nil, isImported: false, at: now)
     }
 
     /// - Parameter isImported: Whether the backend knows already what the account is granted.

@@ -41,7 +41,8 @@ extension Reconciler {
 
     /// The priority of what somebody waits for.
     static let recoveryPriority = 1
-    private static let maximumHistoryPages = 10
+    /// Of twenty transactions each: years of weekly periods.
+    private static let maximumHistoryPages = 50
 
     /// Asks about one purchase, and records what Apple signed.
     ///
@@ -86,30 +87,48 @@ extension Reconciler {
             if let code = items.compactMap(\.refusal?.code).first { throw .refused(code) }
             throw .notFound
         }
-        let related = try history(of: found, apple)
-        try Self.onLedger { () throws(LedgerError) in
-            if let account {
-                // The tokens of all of them decide whose the purchase is.
-                let redemption = try ledger.redeem(found + related, for: account, at: now)
-                let asked = Set(found.compactMap(\.transactionID).map(UTF8Bytes.init))
-                result.outcomes = redemption.outcomes.filter { asked.contains(UTF8Bytes($0.transactionID)) }
-                result.sequence = redemption.sequence
-            }
-            // It also ends the questions that a grant makes.
-            try ledger.record(answered: found + related, about: app, at: now)
+        let (related, failure) = history(of: found, apple, &result)
+        let answered = found + related
+        result.transactionIDs = answered.compactMap(\.transactionID)
+        let record = { [self] () throws(LedgerError) -> Void in
+            try ledger.record(answered: answered, about: app, at: now)
         }
-        result.transactionIDs = (found + related).compactMap(\.transactionID)
+        guard let account else {
+            try Self.onLedger(record)
+            return result
+        }
+        if let failure, ledger.policy.orders != nil {
+            // What was not seen can have the token of another account.
+            try Self.onLedger(record)
+            throw failure
+        }
+        // The account claims what was asked about, and not the rest, which can be another's; but the tokens of all of it decide.
+        let redemption = try Self.onLedger { () throws(LedgerError) in
+            try ledger.redeem(found, with: related, for: account, at: now)
+        }
+        result.outcomes = redemption.outcomes
+        result.sequence = redemption.sequence
+        do throws(LedgerError) {
+            // Grants make questions, of which these are answered.
+            try record()
+        } catch {
+            // The account has what it was granted.
+            options.onFinding(.ledger(error))
+        }
         return result
     }
 
-    /// The other transactions of a customer's product, such as the renewals of a subscription.
+    /// The other transactions of the subscriptions' groups, such as renewals, and why they are not all.
     private func history(
-        of found: [Verified<TransactionInfo>], _ apple: AppleApp
-    ) throws(RecoveryError) -> [Verified<TransactionInfo>] {
-        guard let first = found.first, let id = first.transactionID, first.productType == .autoRenewableSubscription
-        else { return [] }
+        of found: [Verified<TransactionInfo>], _ apple: AppleApp, _ result: inout RecoveryResult
+    ) -> (transactions: [Verified<TransactionInfo>], failure: RecoveryError?) {
+        let subscriptions = found.filter { $0.productType == .autoRenewableSubscription }
+        guard let id = subscriptions.first?.transactionID else { return ([], nil) }
         var query = TransactionHistoryQuery()
-        query.productIDs = [first.productID].compactMap(\.self)
+        query.productTypes = [.autoRenewable]
+        let groups = subscriptions.compactMap(\.subscriptionGroupID).map(UTF8Bytes.init)
+        // Without the group of one of them, all groups are asked for.
+        if groups.count == subscriptions.count { query.subscriptionGroupIDs = Set(groups).sorted().map(\.string) }
         var revision: String?
         var transactions: [Verified<TransactionInfo>] = []
         for _ in 0..<Self.maximumHistoryPages {
@@ -119,19 +138,22 @@ extension Reconciler {
                     try client.transactionHistory(of: id, query, revision: revision)
                 }
             } catch {
-                // What was asked about is there. The rest comes by the queue.
-                return transactions
+                if case .notFound = error { return (transactions, .unavailable) }
+                return (transactions, error)
             }
             for item in page.transactions {
                 switch item {
                 case .verified(let transaction): transactions.append(transaction)
-                case .refused(let refusal): refuse(refusal.code, nil, of: apple.app)
+                case .refused(let refusal):
+                    refuse(refusal.code, nil, of: apple.app)
+                    result.refusedCount += 1
                 }
             }
-            guard page.unsigned.hasMore, let next = page.unsigned.revision, Self.isPlace(next) else { break }
+            guard page.unsigned.hasMore else { return (transactions, nil) }
+            guard let next = page.unsigned.revision, Self.isPlace(next) else { break }
             revision = next
         }
-        return transactions
+        return (transactions, .unavailable)
     }
 
     /// Makes a request within the budget.

@@ -16,7 +16,7 @@ import Testing
             { _ = try TransactionInfoAnswer(body, askedID: "1", verifier) },
             { _ = try SubscriptionStatusesAnswer(body, verifier) }, { _ = try TransactionPage(body, verifier) },
             { _ = try OrderLookupAnswer(body, verifier) }, { _ = try NotificationPage(body, verifier) },
-            { _ = try UnsignedTestNotification(body) },
+            { _ = try UnsignedTestNotification(body) }, { _ = try SentNotification(body, verifier) },
         ]
         for read in answers { #expect(throws: JSONError(.missingMember, offset: body.count)) { try read() } }
     }

@@ -81,15 +81,52 @@ import Testing
         #expect(try ledger.events().count == 1)
     }
 
+    @Test(arguments: [(1, [Outcome.granted]), (2, nil)])
+    func `work whose commit ends its connection is done once more only`(_ ends: Int, _ outcomes: [Outcome]?) throws {
+        try Self.endCommits(ends, in: ledger)
+        let evidence = try Self.evidence()
+        let answer = try? ledger.outcomes(evidence, for: "anna", at: day(1))
+        #expect(answer == outcomes)
+        #expect(try rows("SELECT 1 FROM grants").count == outcomes?.count ?? 0)
+        // How often it was tried.
+        #expect(try rows("SELECT last_value FROM ends")[0].integer(0) == 2)
+    }
+
+    /// Lets so many transactions end their connection when they are committed that grant something: nothing of them is done.
+    ///
+    /// - Parameter grants: How much they grant at least.
+    static func endCommits(_ count: Int, granting grants: Int = 1, in ledger: PurchaseLedger) throws {
+        try ledger.store.migrate { (connection) throws(LedgerError) in
+            for statement in [
+                "CREATE SEQUENCE ends",
+                """
+                CREATE FUNCTION end_commit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+                    IF (SELECT count(*) FROM grants WHERE xmin = pg_current_xact_id()::xid) >= \(grants)
+                        AND nextval('ends') <= \(count) THEN
+                        PERFORM pg_terminate_backend(pg_backend_pid());
+                    END IF;
+                    RETURN NULL;
+                END $$
+                """,
+                """
+                CREATE CONSTRAINT TRIGGER end_commit AFTER INSERT ON grants DEFERRABLE INITIALLY DEFERRED
+                FOR EACH ROW EXECUTE FUNCTION end_commit()
+                """,
+            ] { try connection.run(statement) }
+        }
+    }
+
     @Test(arguments: ["COMMIT", "ROLLBACK"])
     func `who asks while a transaction is committed waits for its end`(_ end: String) throws {
         let connection = try begin()
         let mark = CommitMarks.make()
         _ = try connection.run(CommitMarks.leave(mark, removing: nil))
         let asked = DispatchSemaphore(value: 0)
-        let answer = Guarded<Bool?>(nil)
+        let answer = Guarded<Result<Bool, LedgerError>?>(nil)
         Thread { [uri = location.text] in
-            let found = try? CommitMarks.isCommitted(mark, PostgreSQLConnection(uri: uri))
+            let found = Result { () throws(LedgerError) in
+                try CommitMarks.isCommitted(mark, PostgreSQLConnection(uri: uri))
+            }
             answer.withLock { $0 = found }
             asked.signal()
         }.start()
@@ -98,7 +135,7 @@ import Testing
         #expect(answer.withLock { $0 == nil })
         try connection.run(end)
         asked.wait()
-        #expect(answer.withLock(\.self) == (end == "COMMIT"))
+        #expect(try answer.withLock(\.self)?.get() == (end == "COMMIT"))
     }
 
     @Test func `a connection keeps its last mark, and a server that starts removes those of a week ago`() throws {

@@ -190,6 +190,35 @@ import Testing
     }
 
     @Test(.enabled(if: PostgreSQLServer.binaries != nil))
+    func `a group whose commit was not done is done one by one`() throws {
+        let location = try Place.postgreSQL.makeLocation()
+        let ledger = try PurchaseLedger(location.text)
+        try CommitMarksTests.endCommits(1, granting: 2, in: ledger)
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let requests = try (0..<20).map { number in
+            let coins = history.buyConsumable("coins", at: day(0))
+            return Request(evidence: try history.evidence(coins, signedAt: day(1)), account: "account \(number)")
+        }
+        let answers = Guarded<[String]>([])
+        try together(
+            ledger,
+            requests.map { request in
+                {
+                    let answer = request.answer(ledger)
+                    answers.withLock { $0.append(answer) }
+                }
+            })
+        #expect(answers.withLock { $0.count { $0.hasSuffix(" granted 1") } } == 20)
+        #expect(try ledger.events().count == 20)
+        // A group did grant two.
+        #expect(
+            try ledger.store.read { (connection) throws(LedgerError) in
+                try connection.run("SELECT is_called::int FROM ends")[0].integer(0)
+            } == 1)
+        withExtendedLifetime(location) {}
+    }
+
+    @Test(.enabled(if: PostgreSQLServer.binaries != nil))
     func `two groups with the same idempotency keys do not wait for each other`() throws {
         let location = try Place.postgreSQL.makeLocation()
         let ledgers = try (0..<2).map { _ in try PurchaseLedger(location.text) }

@@ -202,8 +202,7 @@ import Testing
     }
 
     /// How many pages a recovery of a subscription asks for, of which each has a next one.
-    private func pagesAsked(_ revision: @escaping @Sendable (Int) -> String) throws -> Int {
-        let shop = try Shop(.sqlite)
+    private func pagesAsked(_ shop: Shop, _ revision: @escaping @Sendable (Int) -> String) throws -> Int {
         let period = shop.store.change(customer: 1) { history in
             history.subscribe(to: "monthly", in: "group", for: .days(30), at: Shop.start).firstPeriod
         }
@@ -216,18 +215,28 @@ import Testing
                 return HTTPTransport.Answer(status: 200, body: Array(text.utf8))
             }
         }
-        let result = try shop.reconciler.recover(.transaction(period.transactionID), of: shop.app, for: "anna")
-        #expect(result.outcomes.map(\.outcome) == [.granted])
+        let id = Reconciler.Recovery.transaction(period.transactionID)
+        if shop.ledger.policy.orders != nil {
+            #expect(recoveryError(shop, id) == "unavailable")
+            #expect(try shop.rows("SELECT 1 FROM families WHERE account IS NOT NULL").isEmpty)
+        } else {
+            #expect(try shop.reconciler.recover(id, of: shop.app, for: "anna").outcomes.map(\.outcome) == [.granted])
+        }
         return pages.withLock(\.self)
     }
 
-    @Test func `a recovery asks for ten pages of a subscription at most`() throws {
-        #expect(try pagesAsked { "\($0)" } == 10)
+    @Test(arguments: [false, true])
+    func `a recovery asks for fifty pages of a subscription at most, and with orders, claims nothing without the rest`(
+        orders: Bool
+    ) throws {
+        #expect(try pagesAsked(Shop(.sqlite, orders: orders)) { "\($0)" } == 50)
     }
 
-    @Test(arguments: [String(repeating: "a", count: 4097), #"\u0000"#])
-    func `a place between pages that no URL has ends a recovery's look at a subscription`(_ revision: String) throws {
-        #expect(try pagesAsked { _ in revision } == 1)
+    @Test(arguments: [String(repeating: "a", count: 4097), #"\u0000"#], [false, true])
+    func `a place between pages that no URL has ends a recovery's look at a subscription`(
+        _ revision: String, orders: Bool
+    ) throws {
+        #expect(try pagesAsked(Shop(.sqlite, orders: orders)) { _ in revision } == 1)
     }
 
     @Test func `the token of a renewal decides whose a recovered subscription is, and not who brings its first period`()
@@ -241,10 +250,65 @@ import Testing
             history.appAccountToken = token.description
             return (subscription, history.renew(subscription))
         }
-        let id = subscription.originalTransactionID
-        let result = try shop.reconciler.recover(.transaction(id), of: shop.app, for: "carl")
+        let id = Reconciler.Recovery.transaction(subscription.originalTransactionID)
+        // Without the renewal, carl would be the owner.
+        for fault in [FakeFault.internalError, .rateLimit, .unauthorized, .notFound] {
+            shop.store.inject(fault, into: .transactionHistory)
+            let error = #expect(throws: Reconciler.RecoveryError.self) {
+                try shop.reconciler.recover(id, of: shop.app, for: "carl")
+            }
+            if case .notFound = error { Issue.record("Apple knows the purchase") }
+            #expect(try shop.rows("SELECT 1 FROM families WHERE account IS NOT NULL").isEmpty)
+            try shop.run(for: .hours(2))
+        }
+        let result = try shop.reconciler.recover(id, of: shop.app, for: "carl")
         #expect(result.outcomes.map(\.outcome) == [.belongsToAnother])
         #expect(try shop.rows("SELECT account, transaction_id FROM grants") == [["anna", renewal.transactionID]])
+    }
+
+    @Test func `the token of another product of a subscription decides, too`() throws {
+        let shop = try Shop(.sqlite, orders: true)
+        shop.isUp.withLock { $0 = false }
+        let token = try shop.ledger.token(for: "anna", at: Shop.start).token
+        let (monthly, yearly) = shop.store.change(customer: 1) { history in
+            let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: Shop.start - .days(40))
+            history.appAccountToken = token.description
+            let yearly = history.upgrade(subscription, to: "yearly", for: .days(365), at: Shop.start - .days(15))
+            return (subscription.firstPeriod, yearly)
+        }
+        let id = Reconciler.Recovery.transaction(monthly.transactionID)
+        #expect(
+            try shop.reconciler.recover(id, of: shop.app, for: "carl").outcomes.map(\.outcome) == [.belongsToAnother])
+        #expect(try shop.rows("SELECT account, transaction_id FROM grants") == [["anna", yearly.transactionID]])
+    }
+
+    @Test(arguments: [false, true])
+    func `what was not asked about is recorded, and becomes nobody's`(orders: Bool) throws {
+        let shop = try Shop(.sqlite, orders: orders)
+        shop.isUp.withLock { $0 = false }
+        let (first, second) = shop.store.change(customer: 1) { history in
+            let first = history.subscribe(to: "monthly", in: "group", for: .days(30), at: Shop.start - .days(100))
+            return (first, history.subscribe(to: "monthly", in: "group", for: .days(30), at: Shop.start - .days(10)))
+        }
+        let id = Reconciler.Recovery.transaction(first.originalTransactionID)
+        let result = try shop.reconciler.recover(id, of: shop.app, for: "anna")
+        #expect(result.outcomes.map(\.outcome) == [.expired])
+        #expect(Set(result.transactionIDs) == [first.originalTransactionID, second.originalTransactionID])
+        #expect(try shop.rows("SELECT 1 FROM grants").isEmpty)
+        #expect(try shop.redeem(second.firstPeriod, for: "ben") == [.granted])
+    }
+
+    @Test func `what a recovery granted is told, though the end of its questions cannot be recorded`() throws {
+        let shop = try Shop(.sqlite)
+        shop.isUp.withLock { $0 = false }
+        let coins = shop.store.change(customer: 1) { $0.buyConsumable("coins", at: Shop.start) }
+        try shop.ledger.store.write { (connection) throws(LedgerError) in
+            try connection.write(
+                "CREATE TRIGGER full BEFORE INSERT ON confirmations BEGIN SELECT RAISE(ABORT, 'no'); END", [])
+        }
+        let result = try shop.reconciler.recover(.transaction(coins.transactionID), of: shop.app, for: "anna")
+        #expect(result.outcomes.map(\.outcome) == [.granted] && result.sequence != nil)
+        #expect(shop.found.contains { if case .ledger = $0 { true } else { false } })
     }
 
     @Test func `what was bought with the account's own token is granted by its recovery`() throws {

@@ -315,7 +315,7 @@ import Testing
         shop.stranger.withLock { body in
             body = { _ in
                 if asked.increment() == 4 { for _ in 0..<4 { four.signal() } }
-                four.wait()
+                _ = four.wait(timeout: .now() + 60)
                 return HTTPTransport.Answer(status: 401, body: [])
             }
         }

@@ -233,23 +233,36 @@ extension SentNotification {
     private enum AttemptMember: String, CaseIterable { case attemptDate, sendAttemptResult }
     private static let attemptMembers = JSONMembers<AttemptMember>()
 
+    /// Reads an answer.
     init(_ body: [UInt8], _ verifier: SignedItemVerifier) throws(JSONError) {
-        self = try JSONCursor.decode(body.span) { (cursor) throws(JSONError) in
-            try SentNotification(&cursor, verifier)
+        var raw = Raw()
+        try JSONCursor.readAnswer(body, of: Self.members) { (cursor, member) throws(JSONError) in
+            try raw.read(member, &cursor)
         }
+        self.init(raw, verifier)
     }
 
+    /// Reads one of a page.
     fileprivate init(_ cursor: inout JSONCursor, _ verifier: SignedItemVerifier) throws(JSONError) {
+        var raw = Raw()
+        try cursor.readObject(of: Self.members) { (cursor, member) throws(JSONError) in
+            try raw.read(member, &cursor)
+        }
+        self.init(raw, verifier)
+    }
+
+    private struct Raw {
         var jws: String?
         var attempts: [UnsignedSendAttempt] = []
-        try cursor.readObject(of: Self.members) { (cursor, member) throws(JSONError) in
+
+        mutating func read(_ member: Member, _ cursor: inout JSONCursor) throws(JSONError) {
             switch member {
             case .signedPayload: jws = try cursor.optionalString()
             case .sendAttempts:
                 try cursor.elements { (cursor) throws(JSONError) in
                     var date: Instant?
                     var result: String?
-                    try cursor.readObject(of: Self.attemptMembers) { (cursor, member) throws(JSONError) in
+                    try cursor.readObject(of: SentNotification.attemptMembers) { (cursor, member) throws(JSONError) in
                         switch member {
                         case .attemptDate: date = try cursor.readIfNull() ? nil : try cursor.readInstant()
                         case .sendAttemptResult: result = try cursor.optionalString()
@@ -259,8 +272,11 @@ extension SentNotification {
                 }
             }
         }
-        notification = jws.map(verifier.notification)
-        sendAttempts = attempts
+    }
+
+    private init(_ raw: Raw, _ verifier: SignedItemVerifier) {
+        notification = raw.jws.map(verifier.notification)
+        sendAttempts = raw.attempts
     }
 }
 

@@ -22,7 +22,7 @@ final class FindingLog: Sendable {
                 members(unknown.app) + [("transaction_id", .text(unknown.transactionID))]
                     + named("signer", unknown.signer))
         case .misconfigured(let app, let error):
-            log.write(.warning, "apple-refused", members(app) + [("message", .text(error.description))])
+            log.write(.warning, "apple-misconfigured", members(app) + [("message", .text(error.description))])
         case .stopped(let app, let error):
             log.write(.error, "apple-stopped", members(app) + [("message", .text(error.description))])
         case .resumed(let app): log.write(.info, "apple-resumed", members(app))
