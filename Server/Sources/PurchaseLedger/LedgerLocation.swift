@@ -14,7 +14,8 @@ enum LedgerLocation {
         // A misspelt scheme, or the keywords that libpq reads, are not the name of a file: the server would make an empty ledger.
         let isScheme = ["postgresql:", "postgres:"].contains { text.utf8.starts(with: $0.utf8) }
         let isKeyword = text.utf8.drop { $0 == UInt8(ascii: " ") || Self.isLetter($0) }.first == UInt8(ascii: "=")
-        guard !text.contains("://"), !isScheme, !isKeyword else {
+        let isPath = [UInt8(ascii: "."), UInt8(ascii: "/")].contains(text.utf8.first)
+        guard isPath || !text.contains("://") && !isScheme && !isKeyword else {
             throw LedgerError(
                 .invalidLocation,
                 "neither a file nor a URI such as postgresql://user@host/database; a file of such a name is ./NAME")

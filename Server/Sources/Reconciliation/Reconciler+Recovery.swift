@@ -43,6 +43,8 @@ extension Reconciler {
     static let recoveryPriority = 1
     /// Of twenty transactions each: years of weekly periods.
     private static let maximumHistoryPages = 50
+    /// Somebody waits.
+    private static let maximumHistoryTime = Duration.seconds(60)
 
     /// Asks about one purchase, and records what Apple signed.
     ///
@@ -87,20 +89,14 @@ extension Reconciler {
             if let code = items.compactMap(\.refusal?.code).first { throw .refused(code) }
             throw .notFound
         }
-        let (related, failure) = history(of: found, apple, &result)
-        let answered = found + related
-        result.transactionIDs = answered.compactMap(\.transactionID)
+        let related = try history(of: found, apple)
+        result.transactionIDs = (found + related).compactMap(\.transactionID)
         let record = { [self] () throws(LedgerError) -> Void in
-            try ledger.record(answered: answered, about: app, at: now)
+            try ledger.record(answered: found + related, about: app, at: now)
         }
         guard let account else {
             try Self.onLedger(record)
             return result
-        }
-        if let failure, ledger.policy.orders != nil {
-            // What was not seen can have the token of another account.
-            try Self.onLedger(record)
-            throw failure
         }
         // The account claims what was asked about, and not the rest, which can be another's; but the tokens of all of it decide.
         let redemption = try Self.onLedger { () throws(LedgerError) in
@@ -118,19 +114,22 @@ extension Reconciler {
         return result
     }
 
-    /// The other transactions of the subscriptions' groups, such as renewals, and why they are not all.
+    /// All other transactions of the subscriptions' groups, such as renewals. What is missing can say whose a subscription is.
     private func history(
-        of found: [Verified<TransactionInfo>], _ apple: AppleApp, _ result: inout RecoveryResult
-    ) -> (transactions: [Verified<TransactionInfo>], failure: RecoveryError?) {
+        of found: [Verified<TransactionInfo>], _ apple: AppleApp
+    ) throws(RecoveryError) -> [Verified<TransactionInfo>] {
         let subscriptions = found.filter { $0.productType == .autoRenewableSubscription }
-        guard let id = subscriptions.first?.transactionID else { return ([], nil) }
+        guard let id = subscriptions.first?.transactionID else { return [] }
         var query = TransactionHistoryQuery()
         query.productTypes = [.autoRenewable]
         let groups = subscriptions.compactMap(\.subscriptionGroupID).map(UTF8Bytes.init)
         // Without the group of one of them, all groups are asked for.
         if groups.count == subscriptions.count { query.subscriptionGroupIDs = Set(groups).sorted().map(\.string) }
+        let asked = Set(subscriptions.compactMap(\.transactionID).map(UTF8Bytes.init))
+        var seen: Set<UTF8Bytes> = []
+        var others: [Verified<TransactionInfo>] = []
         var revision: String?
-        var transactions: [Verified<TransactionInfo>] = []
+        let end = now + Self.maximumHistoryTime
         for _ in 0..<Self.maximumHistoryPages {
             let page: TransactionPage
             do throws(RecoveryError) {
@@ -138,22 +137,29 @@ extension Reconciler {
                     try client.transactionHistory(of: id, query, revision: revision)
                 }
             } catch {
-                if case .notFound = error { return (transactions, .unavailable) }
-                return (transactions, error)
+                // Apple knows the purchase.
+                if case .notFound = error { throw .unavailable }
+                throw error
             }
             for item in page.transactions {
                 switch item {
-                case .verified(let transaction): transactions.append(transaction)
+                case .verified(let transaction):
+                    guard let id = transaction.transactionID.map(UTF8Bytes.init), seen.insert(id).inserted,
+                        !asked.contains(id)
+                    else { continue }
+                    others.append(transaction)
                 case .refused(let refusal):
                     refuse(refusal.code, nil, of: apple.app)
-                    result.refusedCount += 1
+                    throw .refused(refusal.code)
                 }
             }
-            guard page.unsigned.hasMore else { return (transactions, nil) }
-            guard let next = page.unsigned.revision, Self.isPlace(next) else { break }
+            if !page.unsigned.hasMore, asked.isSubset(of: seen) { return others }
+            guard page.unsigned.hasMore, now < end, let next = page.unsigned.revision, Self.isPlace(next),
+                revision.map({ !next.hasSameBytes(as: $0) }) ?? true
+            else { break }
             revision = next
         }
-        return (transactions, .unavailable)
+        throw .unavailable
     }
 
     /// Makes a request within the budget.

@@ -17,7 +17,8 @@ extension PurchaseLedger {
     ) throws(LedgerError) -> Bool {
         let brought = BroughtEvidence(
             transactions.compactMap(\.purchase).map(SignedPurchase.init), renewals.map(SubscriptionRenewal.init))
-        let (conflicts, isChange) = try store.write { [policy] (connection) throws(LedgerError) in
+        let share = WorkShare(weight: max(1, brought.purchases.count))
+        let (conflicts, isChange) = try store.write(share) { [policy] (connection) throws(LedgerError) in
             var transaction = try LedgerTransaction(recording: brought, policy, connection, .reconciliation, at: now)
             try transaction.settle()
             var confirmed = Set(brought.purchases.compactMap(\.keys?.transaction))
