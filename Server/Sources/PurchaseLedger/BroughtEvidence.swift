@@ -14,7 +14,7 @@ struct BroughtEvidence {
     let keys: Set<TransactionKey>
 
     /// - Parameters:
-    ///   - related: What nobody claims, and says something of the others, such as whose they are.
+    ///   - related: Purchases that nobody claims, and that say something about the others, such as whose they are.
     ///   - spent: Purchases of which nothing is brought but that they were made.
     init(
         _ purchases: [SignedPurchase] = [], related: [SignedPurchase] = [], _ renewals: [SubscriptionRenewal] = [],

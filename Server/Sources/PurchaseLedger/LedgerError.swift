@@ -44,8 +44,7 @@ public struct LedgerError: Error, Hashable, Sendable {
     /// Whether work on a snapshot wants to change something. No caller of the ledger sees it.
     let isWrite: Bool
 
-    /// Whether the connection was lost after a transaction had begun. Unless it is a conflict, too, something can have been recorded if that was during a commit: the database could not be
-    /// asked about it.
+    /// Whether the connection was lost after a transaction had begun. If it was lost during the commit and this is no conflict, something may have been recorded: the database could not be asked.
     let isLost: Bool
 
     init(
