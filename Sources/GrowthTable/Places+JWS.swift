@@ -32,6 +32,9 @@ extension Place {
         }
         add("transaction", transaction, TransactionInfo.Member.self)
         add("transaction", transaction, within: ["commitmentInfo"], TransactionCommitmentMember.self)
+        add("transaction", transaction, within: ["multiSeatInfo"], MultiSeatInfo.Member.self)
+        add(
+            "transaction", transaction, within: ["multiSeatInfo", .elements("priceTiers")], SeatPriceTier.Member.self)
         add("transaction", transaction, within: ["advancedCommerceInfo"], CommerceTransactionMember.self)
         let items: [JSONStep] = ["advancedCommerceInfo", .elements("items")]
         add("transaction", transaction, within: items, CommerceItemMember.self)
@@ -42,6 +45,10 @@ extension Place {
             CommerceDescriptorMember.self)
         add("renewal info", renewal, RenewalInfo.Member.self)
         add("renewal info", renewal, within: ["commitmentInfo"], RenewalCommitmentMember.self)
+        add("renewal info", renewal, within: ["multiSeatInfo"], RenewalMultiSeatInfo.Member.self)
+        add(
+            "renewal info", renewal, within: ["multiSeatInfo", .elements("renewalPriceTiers")],
+            SeatPriceTier.Member.self)
         add("renewal info", renewal, within: ["advancedCommerceInfo"], CommerceRenewalMember.self)
         add("renewal info", renewal, within: items, CommerceItemMember.self)
         add(
@@ -55,6 +62,9 @@ extension Place {
         add(
             "notification", notification(about: "externalPurchaseToken"), within: ["externalPurchaseToken"],
             ExternalPurchaseToken.Member.self)
+        add(
+            "notification", .notification(.test, bundleID: "a"), within: ["unclaimInfo"],
+            NotificationUnclaimInfo.Member.self)
         add("real-time request", request, RealtimeRequest.Member.self)
         for member in ["bundleId", "environment", "appAccountToken"] {
             places.append(
@@ -295,8 +305,9 @@ private final class JWSSubject {
         case .transaction(let info):
             count += Work.ask(Entitlements([evidence, evidence], at: JWSBuilder.defaultDate)) + read(info.payload)
             count += [info.advancedCommerceInfo, info.commitment].reduce(0) { $0 + ($1.map(read) ?? 0) }
+            count += info.multiSeatInfo?.priceTiers?.count ?? 0
         case .renewalInfo(let info):
-            count += read(info.payload)
+            count += read(info.payload) + (info.multiSeatInfo?.renewalPriceTiers?.count ?? 0)
             count += [info.advancedCommerceInfo, info.commitment].reduce(0) { $0 + ($1.map(read) ?? 0) }
         case .appTransaction(let transaction): count += read(transaction.payload)
         case .notification(let notification): count += read(notification.notification.payload)

@@ -2,12 +2,14 @@ import StrictText
 
 /// An App Store Server Notification of version 2 (`responseBodyV2DecodedPayload`).
 ///
-/// It has one of ``data``, ``appData``, ``summary`` and ``externalPurchaseToken``. ``AppStoreVerifier/verifyNotification(_:)`` returns it in a
-/// ``VerifiedNotification``, with its verified parts.
+/// It has one of ``data``, ``appData``, ``summary``, ``externalPurchaseToken`` and ``unclaimInfo``.
+/// ``AppStoreVerifier/verifyNotification(_:)`` returns it in a ``VerifiedNotification``, with its verified parts.
 ///
-/// A verifier refuses a payload in which a member has another type than Apple documents, except for what decides nothing: ``version``, in ``data`` ``NotificationData/bundleVersion`` and
-/// ``NotificationData/consumptionRequestReason``, and in ``summary`` the counts and ``NotificationSummary/storefrontCountryCodes``. If the value of one of these has another type, its property is `nil`, and it is
-/// among the ``JWSObject/unknownMembers`` of its object.
+/// A verifier refuses a payload in which a member has another type than Apple documents, except for what decides
+/// nothing: ``version``, in ``data`` ``NotificationData/bundleVersion`` and
+/// ``NotificationData/consumptionRequestReason``, ``unclaimInfo`` and what it has, and in ``summary`` the counts and
+/// ``NotificationSummary/storefrontCountryCodes``. If the value of one of these has another type, its property is
+/// `nil`, and it is among the ``JWSObject/unknownMembers`` of its object.
 public struct AppStoreNotification: JWSPayload {
     /// The object as it was received, including the members for which this type has no property.
     public var object: JWSObject { members.object }
@@ -16,7 +18,7 @@ public struct AppStoreNotification: JWSPayload {
     /// The names of the members in the JSON.
     package enum Member: String, CaseIterable, Sendable {
         case appData, data, externalPurchaseToken, notificationType, notificationUUID, signedDate, subtype, summary
-        case version
+        case unclaimInfo, version
     }
 
     /// The type of the notification (`notificationType`).
@@ -42,6 +44,8 @@ public struct AppStoreNotification: JWSPayload {
     public var summary: NotificationSummary? { members.object(.summary) }
     /// The token for a purchase outside the App Store.
     public var externalPurchaseToken: ExternalPurchaseToken? { members.object(.externalPurchaseToken) }
+    /// The seats that Apple unclaimed, in an ``NotificationType/unclaimSeats``.
+    public var unclaimInfo: NotificationUnclaimInfo? { members.object(.unclaimInfo) }
 
     static let kind = JWSKind.notification
     static let required: [Member] = [.notificationType, .notificationUUID]
@@ -58,9 +62,10 @@ extension AppStoreNotification.Member: JWSMember {
         case .appData: .object(NotificationAppData.self)
         case .summary: .object(NotificationSummary.self)
         case .externalPurchaseToken: .object(ExternalPurchaseToken.self)
+        case .unclaimInfo: .object(NotificationUnclaimInfo.self)
         }
     }
-    var isInformative: Bool { self == .version }
+    var isInformative: Bool { self == .unclaimInfo || self == .version }
 }
 
 /// The data of a notification about purchases.
@@ -220,6 +225,28 @@ extension ExternalPurchaseToken.Member: JWSMember {
         case .bundleId, .externalPurchaseId, .tokenType: .string
         }
     }
+}
+
+/// The seats that Apple unclaimed, of a subscription whose members the developer's server invites
+/// ([`unclaimInfo`](https://developer.apple.com/documentation/appstoreservernotifications/unclaiminfo)).
+///
+/// Nothing is decided from it. Its other members are among the ``JWSObject/unknownMembers`` of ``object``.
+public struct NotificationUnclaimInfo: Hashable, Sendable, JWSRecord {
+    /// The object as it was received, including the members for which this type has no property.
+    public var object: JWSObject { members.object }
+    package let members: JWSMembers<Member>
+
+    package enum Member: String, CaseIterable, Sendable {
+        case unclaimSeatIds
+    }
+
+    /// The UUIDs of the seat claims that ended. Only the server that made the claims knows whose they are.
+    public var unclaimSeatIDs: [String]? { members.strings(.unclaimSeatIds) }
+}
+
+extension NotificationUnclaimInfo.Member: JWSInformativeMember {
+    static let names = JSONMembers<Self>()
+    var valueType: JWSValueType { .strings }
 }
 
 /// The statuses of a subscription.

@@ -113,6 +113,17 @@ extension JWSMembers {
             Record(members: try JWSMembers<Record.Member>(text, &cursor))
         }
     }
+
+    func objects<Record: JWSRecord>(_ member: Member) -> [Record]? {
+        let text = text
+        return read(member) { (cursor) throws(JSONError) in
+            var records: [Record] = []
+            try cursor.readArray { (cursor) throws(JSONError) in
+                records.append(Record(members: try JWSMembers<Record.Member>(text, &cursor)))
+            }
+            return records
+        }
+    }
 }
 
 // MARK: - Decoding

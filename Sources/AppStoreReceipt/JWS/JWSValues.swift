@@ -9,6 +9,8 @@ public struct OwnershipType: OpenStringValue {
     public static let purchased = OwnershipType(rawValue: "PURCHASED")
     /// A family member bought the product and shares it.
     public static let familyShared = OwnershipType(rawValue: "FAMILY_SHARED")
+    /// The buyer of a subscription with several seats, or an organization, assigned one of them to the customer.
+    public static let assigned = OwnershipType(rawValue: "ASSIGNED")
 }
 
 /// The causes of a transaction.
@@ -20,6 +22,28 @@ public struct TransactionReason: OpenStringValue {
     public static let purchase = TransactionReason(rawValue: "PURCHASE")
     /// Apple charged for the next period.
     public static let renewal = TransactionReason(rawValue: "RENEWAL")
+}
+
+/// The reasons for which a period of a subscription has more than one transaction
+/// ([Apple's page](https://developer.apple.com/documentation/appstoreserverapi/additionaltransactionreason)).
+public struct AdditionalTransactionReason: OpenStringValue {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// The buyer added seats during the period.
+    public static let seatAddition = AdditionalTransactionReason(rawValue: "SEAT_ADDITION")
+}
+
+/// The parties that can invite the members of a subscription with several seats
+/// ([`invitationManagement`](https://developer.apple.com/documentation/appstoreserverapi/invitationmanagement)).
+public struct InvitationManagement: OpenStringValue {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Apple invites the members. Each has a transaction of their own, which is ``OwnershipType/assigned``.
+    public static let apple = InvitationManagement(rawValue: "APPLE")
+    /// The developer invites the members, who have no transactions. Only the developer's server knows who they are.
+    public static let developer = InvitationManagement(rawValue: "DEVELOPER")
 }
 
 /// The reasons for which a transaction was refunded or revoked.
@@ -44,6 +68,8 @@ public struct RevocationType: OpenStringValue {
     public static let proratedRefund = RevocationType(rawValue: "REFUND_PRORATED")
     /// Family Sharing ended.
     public static let familyRevoke = RevocationType(rawValue: "FAMILY_REVOKE")
+    /// The buyer, or an organization, took an assigned seat back from the customer.
+    public static let assignmentRevoke = RevocationType(rawValue: "ASSIGNMENT_REVOKE")
 }
 
 /// The types of offers.
@@ -59,6 +85,8 @@ public struct OfferType: RawRepresentable, Hashable, Sendable {
     public static let offerCode = OfferType(rawValue: 3)
     /// A win-back offer, for former customers.
     public static let winBack = OfferType(rawValue: 4)
+    /// A retention offer, for customers who are about to cancel.
+    public static let retention = OfferType(rawValue: 5)
 }
 
 /// The ways an offer is paid.

@@ -1,9 +1,18 @@
+import StrictText
+
 /// The types of notifications.
 ///
 /// Apple adds types from time to time. A type without a constant keeps its raw value.
 public struct NotificationType: OpenStringValue {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Apple's documentation also calls ``migration`` `MIGRATE`. The two names are equal, and the raw value is the one
+    /// that Apple signed.
+    private var canonical: UTF8Bytes { UTF8Bytes(rawValue.hasSameBytes(as: "MIGRATE") ? "MIGRATION" : rawValue) }
+
+    public static func == (lhs: Self, rhs: Self) -> Bool { lhs.canonical == rhs.canonical }
+    public func hash(into hasher: inout Hasher) { hasher.combine(canonical) }
 
     /// A customer requested a refund, and Apple asks how much was consumed.
     public static let consumptionRequest = NotificationType(rawValue: "CONSUMPTION_REQUEST")
@@ -23,7 +32,8 @@ public struct NotificationType: OpenStringValue {
     public static let gracePeriodExpired = NotificationType(rawValue: "GRACE_PERIOD_EXPIRED")
     /// The developer changed a subscription's names (Advanced Commerce API).
     public static let metadataUpdate = NotificationType(rawValue: "METADATA_UPDATE")
-    /// The developer moved a subscription to the Advanced Commerce API.
+    /// The developer moved a subscription to the Advanced Commerce API. A type whose raw value is `MIGRATE` is equal to
+    /// it.
     public static let migration = NotificationType(rawValue: "MIGRATION")
     /// A customer with a subscription redeemed an offer.
     public static let offerRedeemed = NotificationType(rawValue: "OFFER_REDEEMED")
@@ -51,6 +61,9 @@ public struct NotificationType: OpenStringValue {
     public static let subscribed = NotificationType(rawValue: "SUBSCRIBED")
     /// The developer requested the notification (Request a Test Notification).
     public static let test = NotificationType(rawValue: "TEST")
+    /// Apple unclaimed seats that the developer's server had assigned. ``AppStoreNotification/unclaimInfo`` has the
+    /// identifiers of their claims: end the access that they gave.
+    public static let unclaimSeats = NotificationType(rawValue: "UNCLAIM_SEATS")
 }
 
 /// The subtypes of notifications.
@@ -72,12 +85,18 @@ public struct NotificationSubtype: OpenStringValue {
     public static let billingRetry = NotificationSubtype(rawValue: "BILLING_RETRY")
     /// For ``NotificationType/externalPurchaseToken``: Apple made a token.
     public static let created = NotificationSubtype(rawValue: "CREATED")
+    /// The subscription will renew with fewer seats. Apple doesn't document which type has this subtype; this library
+    /// decides nothing from it.
+    public static let decreaseQuantity = NotificationSubtype(rawValue: "DECREASE_QUANTITY")
     /// For ``NotificationType/didChangeRenewalPreference`` and ``NotificationType/offerRedeemed``: the change takes effect at the next renewal.
     public static let downgrade = NotificationSubtype(rawValue: "DOWNGRADE")
     /// For ``NotificationType/renewalExtension``: one subscription's date could not be extended.
     public static let failure = NotificationSubtype(rawValue: "FAILURE")
     /// For ``NotificationType/didFailToRenew``: access continues while Apple keeps trying.
     public static let gracePeriod = NotificationSubtype(rawValue: "GRACE_PERIOD")
+    /// The subscription will renew with more seats. Apple doesn't document which type has this subtype; this library
+    /// decides nothing from it.
+    public static let increaseQuantity = NotificationSubtype(rawValue: "INCREASE_QUANTITY")
     /// For ``NotificationType/subscribed``: the customer subscribed for the first time.
     public static let initialBuy = NotificationSubtype(rawValue: "INITIAL_BUY")
     /// For ``NotificationType/priceIncrease``: the customer has not answered.
@@ -88,6 +107,9 @@ public struct NotificationSubtype: OpenStringValue {
     public static let productNotForSale = NotificationSubtype(rawValue: "PRODUCT_NOT_FOR_SALE")
     /// For ``NotificationType/subscribed``: the customer subscribed again, to any product of the group.
     public static let resubscribe = NotificationSubtype(rawValue: "RESUBSCRIBE")
+    /// For ``NotificationType/refund``: Apple refunded some seats of a transaction, which stays valid.
+    /// ``MultiSeatInfo/revokedSeatQuantity`` is their number.
+    public static let seats = NotificationSubtype(rawValue: "SEATS")
     /// For ``NotificationType/renewalExtension``: the request ended for all subscriptions. ``AppStoreNotification/summary`` has the counts.
     public static let summary = NotificationSubtype(rawValue: "SUMMARY")
     /// For ``NotificationType/externalPurchaseToken``: a token has not been reported yet.

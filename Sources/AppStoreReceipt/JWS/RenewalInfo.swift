@@ -5,9 +5,11 @@ import StrictText
 /// It has no bundle id. Renewal information that arrives alone belongs to the app whose transactions have its ``originalTransactionID``. You must check
 /// that yourself. In a notification, it is verified together with its transaction.
 ///
-/// A verifier refuses a payload in which an identifier, the environment, a product, a date, the token, or what becomes part of a ``SubscriptionRenewal`` has another type than Apple documents. The other
-/// members decide nothing: ``renewalPrice``, ``currency``, the offer, ``eligibleWinBackOfferIDs``, ``renewalBillingPlanType``, ``commitment`` and ``advancedCommerceInfo``. If the value of one of these
-/// has another type, its property is `nil`, and it is among the ``JWSObject/unknownMembers`` of ``object``.
+/// A verifier refuses a payload in which an identifier, the environment, a product, a date, the token, or what becomes
+/// part of a ``SubscriptionRenewal`` has another type than Apple documents. The other members decide nothing:
+/// ``renewalPrice``, ``renewalQuantity``, ``multiSeatInfo``, ``currency``, the offer, ``eligibleWinBackOfferIDs``,
+/// ``renewalBillingPlanType``, ``commitment`` and ``advancedCommerceInfo``. If the value of one of these has another
+/// type, its property is `nil`, and it is among the ``JWSObject/unknownMembers`` of ``object``.
 public struct RenewalInfo: JWSPayload {
     /// The object as it was received, including the members for which this type has no property.
     public var object: JWSObject { members.object }
@@ -17,9 +19,10 @@ public struct RenewalInfo: JWSPayload {
     package enum Member: String, CaseIterable, Sendable {
         case advancedCommerceInfo, appAccountToken, appTransactionId, autoRenewProductId, autoRenewStatus
         case commitmentInfo, currency, deviceVerification, deviceVerificationNonce, eligibleWinBackOfferIds
-        case environment, expirationIntent, gracePeriodExpiresDate, isInBillingRetryPeriod, offerDiscountType
+        case environment, expirationIntent, gracePeriodExpiresDate, isInBillingRetryPeriod, multiSeatInfo
+        case offerDiscountType
         case offerIdentifier, offerPeriod, offerType, originalTransactionId, priceIncreaseStatus, productId
-        case recentSubscriptionStartDate, renewalBillingPlanType, renewalDate, renewalPrice, signedDate
+        case recentSubscriptionStartDate, renewalBillingPlanType, renewalDate, renewalPrice, renewalQuantity, signedDate
     }
 
     /// The identifier of the subscription's first transaction.
@@ -47,6 +50,11 @@ public struct RenewalInfo: JWSPayload {
 
     /// The price of the next period, in thousandths of the unit of ``currency``.
     public var renewalPrice: Int64? { members.integer(.renewalPrice) }
+    /// The number of seats of the next period
+    /// ([`renewalQuantity`](https://developer.apple.com/documentation/appstoreservernotifications/renewalquantity)).
+    public var renewalQuantity: Int? { members.integer(.renewalQuantity).map { Int($0) } }
+    /// The prices of the seats of the next period; `nil` if the payload has no information about seats.
+    public var multiSeatInfo: RenewalMultiSeatInfo? { members.object(.multiSeatInfo) }
     /// The currency, as an ISO 4217 code.
     public var currency: String? { members.string(.currency) }
     /// The customer's answer to a price increase; `nil` if there is none.
@@ -88,18 +96,22 @@ extension RenewalInfo.Member: JWSMember {
     var valueType: JWSValueType {
         switch self {
         case .gracePeriodExpiresDate, .recentSubscriptionStartDate, .renewalDate, .signedDate: .date
-        case .autoRenewStatus, .expirationIntent, .offerType, .priceIncreaseStatus, .renewalPrice: .integer
+        case .autoRenewStatus, .expirationIntent, .offerType, .priceIncreaseStatus, .renewalPrice,
+            .renewalQuantity:
+            .integer
         case .isInBillingRetryPeriod: .boolean
         case .eligibleWinBackOfferIds: .strings
         case .advancedCommerceInfo: .object(InformativeRecord<CommerceRenewalMember>.self)
         case .commitmentInfo: .object(InformativeRecord<RenewalCommitmentMember>.self)
+        case .multiSeatInfo: .object(RenewalMultiSeatInfo.self)
         default: .string
         }
     }
     var isInformative: Bool {
         switch self {
-        case .advancedCommerceInfo, .commitmentInfo, .currency, .eligibleWinBackOfferIds, .offerDiscountType,
-            .offerIdentifier, .offerPeriod, .offerType, .renewalBillingPlanType, .renewalPrice:
+        case .advancedCommerceInfo, .commitmentInfo, .currency, .eligibleWinBackOfferIds, .multiSeatInfo,
+            .offerDiscountType, .offerIdentifier, .offerPeriod, .offerType, .renewalBillingPlanType, .renewalPrice,
+            .renewalQuantity:
             true
         default: false
         }

@@ -5,9 +5,15 @@ import StrictText
 /// Apple's name is `JWSTransactionDecodedPayload`, and on devices `Transaction.jsonRepresentation`. A property is `nil` if the payload does not contain it.
 /// The value itself does not show that it was verified: see ``Verified``.
 ///
-/// A verifier refuses a payload in which an identifier, the app, the environment, the product and its type, a date, the quantity, the revocation, the upgrade, the ownership or the token has
-/// another type than Apple documents. The other members decide nothing: ``price``, ``currency``, ``storefront``, ``storefrontID``, ``reason``, the offer, ``billingPlanType``, ``commitment`` and
-/// ``advancedCommerceInfo``. If the value of one of these has another type, its property is `nil`, and it is among the ``JWSObject/unknownMembers`` of ``object``.
+/// A verifier refuses a payload in which an identifier, the app, the environment, the product and its type, a date, the
+/// quantity, the seats, the additional transaction reason, the revocation, the upgrade, the ownership or the token has
+/// another type than Apple documents. The other members decide nothing: ``price``, ``currency``, ``storefront``,
+/// ``storefrontID``, ``reason``, the offer, ``billingPlanType``, ``commitment`` and ``advancedCommerceInfo``, and what
+/// ``multiSeatInfo`` has besides ``MultiSeatInfo/revokedSeatQuantity``. If the value of one of these has another type,
+/// its property is `nil`, and it is among the ``JWSObject/unknownMembers`` of its object.
+///
+/// StoreKit also knows the product, the group and the transaction of a bundle. Apple doesn't document their names in
+/// JSON, so they have no properties, and nothing is decided from them: they are among the unknown members.
 public struct TransactionInfo: JWSPayload {
     /// The object as it was received, including the members for which this type has no property.
     public var object: JWSObject { members.object }
@@ -15,9 +21,10 @@ public struct TransactionInfo: JWSPayload {
 
     /// The names of the members in the JSON.
     package enum Member: String, CaseIterable, Sendable {
-        case advancedCommerceInfo, appAccountToken, appTransactionId, billingPlanType, bundleId, commitmentInfo
-        case currency, deviceVerification, deviceVerificationNonce, environment, expiresDate, inAppOwnershipType
-        case isUpgraded, offerDiscountType, offerIdentifier, offerPeriod, offerType, originalPurchaseDate
+        case additionalTransactionReason, advancedCommerceInfo, appAccountToken, appTransactionId, billingPlanType
+        case bundleId, commitmentInfo, currency, deviceVerification, deviceVerificationNonce, environment, expiresDate
+        case inAppOwnershipType, isUpgraded, multiSeatInfo, offerDiscountType, offerIdentifier, offerPeriod, offerType
+        case originalPurchaseDate
         case originalTransactionId, previousOriginalTransactionId, price, productId, purchaseDate, quantity
         case revocationDate, revocationPercentage, revocationReason, revocationType, signedDate, storefront
         case storefrontId, subscriptionGroupIdentifier, transactionId, transactionReason, type, webOrderLineItemId
@@ -54,9 +61,19 @@ public struct TransactionInfo: JWSPayload {
     public var productType: ProductType? { members.value(.type) }
     /// The identifier of the subscription group in App Store Connect.
     public var subscriptionGroupID: String? { members.string(.subscriptionGroupIdentifier) }
-    /// The quantity that was bought.
+    /// The quantity that was bought: of an auto-renewable subscription, the number of seats.
     public var quantity: Int? { members.integer(.quantity).map { Int($0) } }
-    /// A value that says whether the customer bought the product or a family member shares it.
+    /// The seats of an auto-renewable subscription; `nil` if the payload has no information about seats.
+    public var multiSeatInfo: MultiSeatInfo? { members.object(.multiSeatInfo) }
+    /// The reason the period has more than one transaction; `nil` if this transaction is the whole period.
+    ///
+    /// If the buyer adds seats during a period, Apple signs another transaction for them. All transactions of the
+    /// period then have a reason.
+    public var additionalTransactionReason: AdditionalTransactionReason? {
+        members.value(.additionalTransactionReason)
+    }
+    /// A value that says whether the customer bought the product, a family member shares it, or a buyer of several
+    /// seats assigned it.
     public var ownershipType: OwnershipType? { members.value(.inAppOwnershipType) }
     /// A value that says whether the customer bought the product or Apple renewed it.
     public var reason: TransactionReason? { members.value(.transactionReason) }
@@ -76,7 +93,8 @@ public struct TransactionInfo: JWSPayload {
 
     // MARK: Price
 
-    /// The price, in thousandths of the unit of ``currency``.
+    /// The price, in thousandths of the unit of ``currency``. Of several seats, it is the average price of one;
+    /// ``MultiSeatInfo/priceTiers`` has all.
     public var price: Int64? { members.integer(.price) }
     /// The currency, as an ISO 4217 code.
     public var currency: String? { members.string(.currency) }
@@ -108,7 +126,7 @@ public struct TransactionInfo: JWSPayload {
     public var revocationDate: Instant? { members.date(.revocationDate) }
     /// The reason Apple refunded the transaction.
     public var revocationReason: RevocationReason? { members.value(.revocationReason) }
-    /// The type of the revocation: a refund, or the end of Family Sharing.
+    /// The type of the revocation: a refund, or the end of Family Sharing or of an assignment.
     public var revocationType: RevocationType? { members.value(.revocationType) }
     /// The refunded part of the price, in thousandths of a percent.
     public var revocationPercentage: Int64? { members.integer(.revocationPercentage) }
@@ -132,6 +150,7 @@ extension TransactionInfo.Member: JWSMember {
         case .isUpgraded: .boolean
         case .advancedCommerceInfo: .object(InformativeRecord<CommerceTransactionMember>.self)
         case .commitmentInfo: .object(InformativeRecord<TransactionCommitmentMember>.self)
+        case .multiSeatInfo: .object(MultiSeatInfo.self)
         default: .string
         }
     }

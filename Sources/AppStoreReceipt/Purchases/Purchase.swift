@@ -66,7 +66,8 @@ public struct Purchase: Sendable {
 
     // MARK: Owner
 
-    /// A value that says whether the customer bought the product or a family member shares it. Receipts do not contain it.
+    /// A value that says whether the customer bought the product, a family member shares it, or a buyer of several
+    /// seats assigned it. Receipts do not contain it.
     public var ownershipType: OwnershipType?
     /// The UUID that the app set for the purchase. Receipts do not contain it, and family-shared purchases have none.
     public var appAccountToken: AppAccountToken?

@@ -154,10 +154,12 @@ private func checkPayloads(_ text: [UInt8], _ evidence: VerifiedEvidence) {
         checkMembers(verified.payload.members, payload)
         _ = (verified.purchaseDate, verified.expiresDate, verified.productType, verified.quantity, verified.price)
         _ = (verified.payload.commitment, verified.payload.advancedCommerceInfo?.members, verified.offerType)
+        _ = (verified.multiSeatInfo?.priceTiers, verified.multiSeatInfo?.revokedSeatQuantity)
         check(verified.hashValue == verified.hashValue && verified == verified, "a transaction is not itself")
     case .renewalInfo(let verified):
         checkMembers(verified.payload.members, payload)
         _ = (verified.payload.advancedCommerceInfo?.members, verified.eligibleWinBackOfferIDs, verified.renewalDate)
+        _ = (verified.multiSeatInfo?.renewalPriceTiers, verified.renewalQuantity)
     case .appTransaction(let verified): checkMembers(verified.payload.members, payload)
     case .realtimeRequest(let verified): checkMembers(verified.payload.members, payload)
     case .notification(let verified):
@@ -172,6 +174,7 @@ private func checkPayloads(_ text: [UInt8], _ evidence: VerifiedEvidence) {
         }
         check((verified.transactionInfo == nil) || notification.data != nil, "a part from nowhere")
         _ = (notification.summary, notification.appData, notification.externalPurchaseToken, notification.subtype)
+        _ = notification.unclaimInfo?.unclaimSeatIDs
     default: break
     }
 }

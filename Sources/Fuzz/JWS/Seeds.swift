@@ -15,6 +15,11 @@ enum Seeds {
             #"{"descriptors":{"description":"d","displayName":"n"},"items":[{"SKU":"s","price":1,"refunds":[{"refundAmount":1}],"offer":{"period":"P1M"}}]}"#
         )
         commerce.payload["commitmentInfo"] = .raw(#"{"billingPeriodNumber":1,"commitmentPrice":2}"#)
+        var seats = transaction
+        seats.payload["quantity"] = 8
+        seats.payload["additionalTransactionReason"] = "SEAT_ADDITION"
+        seats.payload["multiSeatInfo"] = .raw(
+            #"{"priceTiers":[{"price":1,"quantity":8}],"invitationManagement":"APPLE","revokedSeatQuantity":2}"#)
         var spaced = renewal
         spaced.payload = .raw(
             " { \"originalTransactionId\" : \"1\" , \"autoRenewStatus\" : 1 , \"productId\" : \"\\u0070\\ud83d\\ude00\" , \"autoRenewProductId\" : \"é\" , \"environment\" : \"Production\" , \"signedDate\" : 1749988800000.5 , \"eligibleWinBackOfferIds\" : [ \"a\" , \"b\" ] } "
@@ -46,9 +51,10 @@ enum Seeds {
         var xcode = transaction
         xcode.environment = .xcode
         let builders = [
-            ("transaction", transaction), ("sandbox", sandbox), ("commerce", commerce), ("renewal", renewal),
-            ("spaced", spaced), ("notification", notification), ("app-transaction", app), ("app-data", appData),
-            ("summary", summary), ("token", token), ("request", request),
+            ("transaction", transaction), ("sandbox", sandbox), ("commerce", commerce), ("seats", seats),
+            ("renewal", renewal), ("spaced", spaced), ("notification", notification),
+            ("app-transaction", app), ("app-data", appData), ("summary", summary), ("token", token),
+            ("request", request),
         ]
         var seeds = builders.map { ($0.0, Array(text($0.1).utf8)) }
         seeds.append(("xcode", Array(text(xcode, chain: ["6"]).utf8)))

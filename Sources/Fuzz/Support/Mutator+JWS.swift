@@ -65,7 +65,9 @@ extension SeededGenerator {
         "notificationType", "notificationUUID", "data", "appData", "summary", "externalPurchaseToken", "status",
         "signedTransactionInfo", "signedRenewalInfo", "signedAppTransactionInfo", "storefrontCountryCodes", "x", "",
         "receipt-data", "signedPayload", "verified", "error", "user",
-        "priceIncreaseInfo", "dependentSKUs", "version", "subtype", "userLocale", "trans\\u0061ctionId",
+        "multiSeatInfo", "priceTiers", "revokedSeatQuantity", "additionalTransactionReason", "renewalQuantity",
+        "unclaimInfo", "unclaimSeatIds", "priceIncreaseInfo", "dependentSKUs", "version", "subtype", "userLocale",
+        "trans\\u0061ctionId",
     ]
     private static let values = [
         "null", "true", "false", "0", "-0", "-1", "1749988800000", "1749988800000.75", "1e3", "9223372036854775807",

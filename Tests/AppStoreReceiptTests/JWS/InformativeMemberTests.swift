@@ -67,13 +67,15 @@ import Testing
             RenewalInfo.self,
             [
                 "renewalPrice", "currency", "offerType", "offerIdentifier", "offerPeriod", "offerDiscountType",
-                "eligibleWinBackOfferIds", "renewalBillingPlanType", "commitmentInfo", "advancedCommerceInfo",
+                "eligibleWinBackOfferIds", "renewalBillingPlanType", "renewalQuantity", "multiSeatInfo",
+                "commitmentInfo",
+                "advancedCommerceInfo",
             ])
     }
 
     @Test func `an app transaction, a notification and a real-time request`() throws {
         try check(AppTransaction.self, ["originalPlatform"])
-        try check(AppStoreNotification.self, ["version"])
+        try check(AppStoreNotification.self, ["unclaimInfo", "version"])
         try check(RealtimeRequest.self, ["userLocale"])
     }
 
@@ -85,7 +87,7 @@ import Testing
         ("summary", "succeededCount", true), ("summary", "storefrontCountryCodes", true),
         ("summary", "productId", false), ("summary", "requestIdentifier", false),
         ("externalPurchaseToken", "externalPurchaseId", false), ("externalPurchaseToken", "tokenCreationDate", false),
-        ("externalPurchaseToken", "tokenType", false),
+        ("externalPurchaseToken", "tokenType", false), ("unclaimInfo", "unclaimSeatIds", true),
     ])
     func `a part of a notification`(part: String, name: String, isInformative: Bool) throws {
         let text = payload(.notification, part, #"{"\#(name)":\#(Self.unexpected)}"#)
@@ -94,7 +96,18 @@ import Testing
             return
         }
         let notification = try AppStoreNotification(decoding: text)
-        #expect((notification.data?.object ?? notification.summary?.object)?.unknownMembers.map(\.name) == [name])
+        let objects = [notification.data?.object, notification.summary?.object, notification.unclaimInfo?.object]
+        #expect(objects.compactMap(\.self).flatMap { $0.unknownMembers.map(\.name) } == [name])
+    }
+
+    @Test func `of seats, the number that was refunded decides, and the others do not`() throws {
+        let seats = #"{"priceTiers":1,"invitationManagement":2}"#
+        let text = payload(.transaction, "multiSeatInfo", seats)
+        let info = try #require(try TransactionInfo(decoding: text).multiSeatInfo)
+        #expect(info.priceTiers == nil && info.invitationManagement == nil && info.revokedSeatQuantity == nil)
+        #expect(info.object.unknownMembers.map(\.name) == ["priceTiers", "invitationManagement"])
+        let refund = payload(.transaction, "multiSeatInfo", #"{"revokedSeatQuantity":"2"}"#)
+        #expect(throws: JSONError.self) { try TransactionInfo(decoding: refund) }
     }
 
     @Test func `in what decides nothing, a member of another type is unknown, and its neighbours are known`() throws {

@@ -21,7 +21,9 @@ import Testing
             "offerType":4,"offerIdentifier":"7","offerPeriod":"P1M","offerDiscountType":"PAY_UP_FRONT",
             "environment":"Sandbox","storefront":"AUT","storefrontId":"8","transactionReason":"RENEWAL","currency":"EUR",
             "price":990,"appTransactionId":"9","billingPlanType":"MONTHLY","deviceVerification":"10",
-            "deviceVerificationNonce":"11",
+            "deviceVerificationNonce":"11","additionalTransactionReason":"SEAT_ADDITION","multiSeatInfo":{
+            "priceTiers":[{"price":12,"quantity":13},{"price":14,"quantity":15}],"invitationManagement":"DEVELOPER",
+            "revokedSeatQuantity":16},
             "commitmentInfo":{"billingPeriodNumber":1,"totalBillingPeriods":12,"commitmentExpiresDate":6,"commitmentPrice":7},
             "advancedCommerceInfo":{"descriptors":{"description":"d","displayName":"n"},"estimatedTax":1,"period":"P1M",
             "requestReferenceId":"r","taxCode":"c","taxExclusivePrice":2,"taxRate":"0.2","items":[{"SKU":"s",
@@ -49,6 +51,12 @@ import Testing
         #expect(info.billingPlanType == .monthly && info.commitment?["totalBillingPeriods"] == "12")
         #expect(info.commitment?.unknownMembers.isEmpty == true)
         #expect(info.deviceVerification == "10" && info.deviceVerificationNonce == "11")
+        #expect(info.additionalTransactionReason == .seatAddition)
+        let seats = try #require(info.multiSeatInfo)
+        #expect(seats.invitationManagement == .developer && seats.revokedSeatQuantity == 16)
+        #expect(seats.priceTiers?.map(\.price) == [12, 14] && seats.priceTiers?.map(\.quantity) == [13, 15])
+        #expect(seats.object.unknownMembers.isEmpty && seats.object["revokedSeatQuantity"] == "16")
+        #expect(seats.priceTiers?.first?.object.text == #"{"price":12,"quantity":13}"#)
         let commerce = try #require(info.advancedCommerceInfo)
         #expect(commerce["taxRate"] == #""0.2""# && commerce["taxExclusivePrice"] == "2")
         #expect(commerce.text.hasPrefix("{\"descriptors\":") && commerce.unknownMembers.isEmpty)
@@ -79,6 +87,7 @@ import Testing
             "priceIncreaseStatus":1,"renewalBillingPlanType":"BILLED_UPFRONT","offerType":1,"offerIdentifier":"8",
             "offerDiscountType":"FREE_TRIAL","offerPeriod":"P3D","eligibleWinBackOfferIds":["a","b"],
             "appTransactionId":"9","appAccountToken":"10","deviceVerification":"11","deviceVerificationNonce":"12",
+            "renewalQuantity":20,"multiSeatInfo":{"renewalPriceTiers":[{"price":21,"quantity":22}]},
             "commitmentInfo":{"commitmentAutoRenewProductId":"13","commitmentAutoRenewStatus":1,
             "commitmentRenewalBillingPlanType":"MONTHLY","commitmentRenewalDate":14,"commitmentRenewalPrice":15},
             "advancedCommerceInfo":{"consistencyToken":"16","items":[{"SKU":"17","priceIncreaseInfo":{
@@ -93,6 +102,9 @@ import Testing
         #expect(info.eligibleWinBackOfferIDs == ["a", "b"] && info.priceIncreaseStatus == .accepted)
         #expect(info.renewalBillingPlanType == .billedUpfront && info.commitment?["commitmentRenewalPrice"] == "15")
         #expect(info.advancedCommerceInfo?["consistencyToken"] == #""16""#)
+        let tiers = try #require(info.multiSeatInfo?.renewalPriceTiers)
+        #expect(info.renewalQuantity == 20 && tiers.map(\.price) == [21] && tiers.map(\.quantity) == [22])
+        #expect(info.multiSeatInfo?.object.unknownMembers.isEmpty == true)
     }
 
     @Test func `every field of an app transaction is read`() throws {

@@ -145,6 +145,14 @@ import Testing
         #expect(notification.externalPurchaseToken?.expirationDate?.millisecondsSince1970 == 3)
     }
 
+    @Test func `the claims of seats that end are read`() throws {
+        var builder = JWSBuilder.notification(.unclaimSeats, bundleID: Minted.bundleID)
+        builder.payload["unclaimInfo"] = ["unclaimSeatIds": ["a", "b"], "new": 1]
+        let notification = try verifier.verifyNotification(builder.signed(by: authority))
+        #expect(notification.type == .unclaimSeats && notification.unclaimInfo?.unclaimSeatIDs == ["a", "b"])
+        #expect(notification.unclaimInfo?.object.unknownMembers.map(\.name) == ["new"])
+    }
+
     /// Printing one of 20,000 bytes must not fill a log.
     @Test func `a notification, its parts and all that hold them are printed on one short line`() throws {
         let words = String(repeating: "0123456789", count: 400)
