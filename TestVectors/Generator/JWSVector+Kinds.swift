@@ -3,7 +3,7 @@ import AppStoreReceiptTesting
 
 // Signed data of each kind, which is accepted.
 extension JWSVector {
-    static let all = kinds + faults
+    static let all = kinds + seats + faults
 
     static let date = JWSBuilder.defaultDate.millisecondsSince1970
 
@@ -18,6 +18,79 @@ extension JWSVector {
     private static func consumable(_ steps: [JWSStep] = []) -> [JWSStep] {
         [.member("productId", "coins"), .member("type", "Consumable"), .member("quantity", 3)] + steps
     }
+
+    /// A period of 30 days.
+    private static func subscription(_ steps: JWSStep...) -> [JWSStep] {
+        [
+            .member("type", "Auto-Renewable Subscription"), .member("expiresDate", .integer(date + 2_592_000_000)),
+            .member("webOrderLineItemId", "700000000001"),
+        ] + steps
+    }
+
+    private static func notification(_ type: NotificationType, _ subtype: NotificationSubtype? = nil) -> [JWSStep] {
+        [.payload(.notification(type, subtype: subtype, bundleID: VerifierOptions.bundleID))]
+    }
+
+    /// Subscriptions of several seats, which Apple sells since September 2026, and what came with them: one new member
+    /// or value each.
+    private static let seats: [JWSVector] = [
+        accepted(
+            "transaction-of-eight-seats", .transaction, why: "A quantity of seats is not one of products.",
+            subscription(
+                .member("quantity", 8),
+                .member(
+                    "multiSeatInfo", ["priceTiers": [["price": 990, "quantity": 5], ["price": 790, "quantity": 3]]]))
+        ),
+        accepted(
+            "transaction-of-seats-apple-invites", .transaction, why: "Each member has a transaction.",
+            subscription(.member("multiSeatInfo", ["invitationManagement": "APPLE"]))),
+        accepted(
+            "transaction-of-seats-the-developer-invites", .transaction, why: "No member has a transaction.",
+            subscription(.member("multiSeatInfo", ["invitationManagement": "DEVELOPER"]))),
+        accepted(
+            "transaction-of-seats-refunded-in-part", .transaction, why: "It stays valid.",
+            subscription(.member("quantity", 8), .member("multiSeatInfo", ["revokedSeatQuantity": 2]))),
+        accepted(
+            "transaction-of-added-seats", .transaction, why: "One of several transactions of a period.",
+            subscription(.member("quantity", 3), .member("additionalTransactionReason", "SEAT_ADDITION"))),
+        accepted(
+            "transaction-assigned", .transaction, why: "Somebody else bought the seat.",
+            subscription(.member("inAppOwnershipType", "ASSIGNED"))),
+        accepted(
+            "transaction-no-longer-assigned", .transaction, why: "The buyer took the seat back.",
+            subscription(
+                .member("inAppOwnershipType", "ASSIGNED"), .member("revocationDate", .integer(date - 500)),
+                .member("revocationType", "ASSIGNMENT_REVOKE"))),
+        accepted(
+            "transaction-with-a-retention-offer", .transaction, why: "The fifth type of offers.",
+            subscription(.member("offerType", 5))),
+        accepted(
+            "renewal-info-of-nine-seats", .renewalInfo, why: "The seats of the next period.",
+            [.renewalInfo(), .member("renewalQuantity", 9)]),
+        accepted(
+            "renewal-info-of-seat-prices", .renewalInfo, why: "The prices of the seats of the next period.",
+            [
+                .renewalInfo(),
+                .member("multiSeatInfo", ["renewalPriceTiers": [["price": 990, "quantity": 9]]]),
+            ]),
+        accepted(
+            "notification-of-unclaimed-seats", .notification, why: "The claims of the developer's server that end.",
+            notification(.unclaimSeats) + [
+                .member("unclaimInfo", ["unclaimSeatIds": ["00000000-0000-4000-8000-000000000006"]])
+            ]),
+        accepted(
+            "notification-of-refunded-seats", .notification, why: "A refund that leaves the transaction valid.",
+            notification(.refund, .seats)),
+        accepted(
+            "notification-of-more-seats", .notification, why: "Which type has the subtype is not documented.",
+            notification(.didChangeRenewalPreference, .increaseQuantity)),
+        accepted(
+            "notification-of-fewer-seats", .notification, why: "Which type has the subtype is not documented.",
+            notification(.didChangeRenewalPreference, .decreaseQuantity)),
+        accepted(
+            "notification-of-a-migration", .notification, why: "Apple's changelog writes MIGRATE for MIGRATION.",
+            notification(NotificationType(rawValue: "MIGRATE"))),
+    ]
 
     private static let kinds: [JWSVector] = [
         accepted("transaction", .transaction, why: "A product that is bought once.", []),

@@ -30,13 +30,13 @@ struct JWSVectorsTests {
         #expect(JWSVerdict(input, verifier) == expectation.expectedVerdict, "warm")
     }
 
-    @Test func `every kind of JWS is among those accepted, and two in three are refused`() throws {
+    @Test func `every kind of JWS is among those accepted, and more than half are refused`() throws {
         let expectations = try Self.expectations.get()
         let accepted = expectations.filter { $0.verdict == "accepted" }
         for kind in JWSKind.allCases {
             #expect(accepted.contains { $0.kinds?.first == kind.rawValue }, "\(kind)")
         }
-        #expect(expectations.count >= accepted.count * 3)
+        #expect(expectations.count > accepted.count * 2)
         print("\(expectations.count) vectors of JWS, \(accepted.count) of them accepted")
     }
 
