@@ -71,6 +71,29 @@ import Testing
     }
 
     @Test(arguments: [
+        #"{"transaction":{"quantity":8,"multiSeatInfo":{"priceTiers":[{"price":990,"quantity":8}]}}}"#,
+        #"{"transaction":{"multiSeatInfo":{"invitationManagement":"APPLE","revokedSeatQuantity":2}}}"#,
+        #"{"transaction":{"additionalTransactionReason":"SEAT_ADDITION"}}"#,
+        #"{"transaction":{"inAppOwnershipType":"ASSIGNED","revocationType":"ASSIGNMENT_REVOKE","offerType":5}}"#,
+        #"{"renewal_info":{"renewalQuantity":9,"multiSeatInfo":{"renewalPriceTiers":[{"price":990,"quantity":9}]}}}"#,
+        #"{"notification":{"notificationType":"UNCLAIM_SEATS","unclaimInfo":{"unclaimSeatIds":["a"]}}}"#,
+        #"{"notification":{"notificationType":"REFUND","subtype":"SEATS"}}"#,
+        #"{"notification":{"notificationType":"MIGRATE"}}"#,
+    ])
+    func `what Apple signs of seats is minted, verified and decoded as it was written`(specification: String) throws {
+        let file = try minted(specification)
+        let wanted = try JSONSerialization.jsonObject(with: Data(specification.utf8)) as? NSDictionary ?? [:]
+        let decoded = try #require(run("decode", "--format", "json", file).objects().first)
+        for (kind, members) in wanted as? [String: NSDictionary] ?? [:] {
+            for case let (name as String, value as NSObject) in members {
+                for object in [try verified(file), decoded] {
+                    #expect((object[kind] as? NSDictionary)?[name] as? NSObject == value, "\(name)")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [
         #"{"notification":{"notificationType":"REFUND"},"transaction":{"bundleId":"com.example.other"}}"#,
         #"{"transaction":{"environment":"Sandbox"},"renewal_info":{},"notification":{"data":{"bundleVersion":"9"}}}"#,
         #"{"notification":{"data":{"bundleId":"a.b","environment":"Sandbox"}},"transaction":{},"renewal_info":{}}"#,
