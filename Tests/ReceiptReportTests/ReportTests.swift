@@ -140,6 +140,26 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (Language.english, ["assigned seat", "retention offer", "The assigned seat was taken back"]),
+        (.simplifiedChinese, ["已分配的席位", "挽留优惠", "被收回"]),
+    ])
+    func `a seat that was assigned and taken back, and an offer to stay, have their words`(
+        language: Language, expected: [String]
+    ) throws {
+        var builder = Minted.transaction
+        (builder.productType, builder.ownershipType) = (.autoRenewableSubscription, .assigned)
+        (builder.revocationType, builder.offerType) = (.assignmentRevoke, .retention)
+        builder.revocationDate = builder.signedDate
+        builder.expiresDate = try date(7, 1)
+        builder.payload["multiSeatInfo"] = ["invitationManagement": "APPLE", "priceTiers": [["price": 990]]]
+        let page = try page(
+            [Array(builder.signed(by: Minted.ellipticAuthority).utf8)], at: date(6, 20), language: language)
+        for text in expected + ["multiSeatInfo.invitationManagement", "multiSeatInfo.priceTiers[0].price"] {
+            #expect(words(page).contains(text), "\(text)")
+        }
+    }
+
     @Test func `1,000 purchases make a page below 2 MB, and more are counted`() throws {
         for (count, isWhole) in [(1000, true), (1200, false)] {
             let purchases = (0..<count).map {

@@ -78,9 +78,10 @@ extension Report {
             html.text(" · ")
             self.offer(offer, &html)
         }
-        if purchase.ownershipType == .familyShared {
+        let owners: [OwnershipType: Phrase] = [.familyShared: .familyShared, .assigned: .assigned]
+        if let phrase = purchase.ownershipType.flatMap({ owners[$0] }) {
             html.text(" · ")
-            html.phrase(.familyShared)
+            html.phrase(phrase)
         }
     }
 
@@ -126,7 +127,10 @@ extension Report {
         case .expired(let end):
             html.phrase(purchase.evidenceExpirationDate == end ? .whyEvidenceExpired : .whyExpired, .date(end))
         case .revoked(let date?):
-            html.phrase(purchase.revocationType == .familyRevoke ? .whyFamilyRevoked : .whyRevoked, .date(date))
+            let causes: [RevocationType: Phrase] = [
+                .familyRevoke: .whyFamilyRevoked, .assignmentRevoke: .whyAssignmentRevoked,
+            ]
+            html.phrase(purchase.revocationType.flatMap { causes[$0] } ?? .whyRevoked, .date(date))
         case .revoked(nil): html.phrase(.whyRevokedUndated)
         case .upgraded(let date?): html.phrase(.whyUpgraded, .date(date))
         case .upgraded(nil): html.phrase(.whyUpgradedUndated)
@@ -188,6 +192,7 @@ extension PurchaseOffer {
         case .promotional: .offerPromotional
         case .offerCode: .offerCode
         case .winBack: .offerWinBack
+        case .retention: .offerRetention
         default: .offerOther
         }
     }

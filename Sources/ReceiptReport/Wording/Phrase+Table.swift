@@ -240,6 +240,7 @@ extension Phrase {
         case .whyRevoked: ("Apple refunded or revoked it {0}.", "Apple 已于 {0} 退款或撤销。")
         case .whyRevokedUndated: ("Apple refunded or revoked it.", "Apple 已退款或撤销。")
         case .whyFamilyRevoked: ("Family Sharing of it ended {0}.", "家人共享已于 {0} 结束。")
+        case .whyAssignmentRevoked: ("The assigned seat was taken back {0}.", "已分配的席位已于 {0} 被收回。")
         case .whyUpgraded:
             ("Another subscription of the group replaced it {0}.", "已于 {0} 被同组的另一订阅替换。")
         case .whyUpgradedUndated:
@@ -258,6 +259,7 @@ extension Phrase {
         case .refundFull: ("The whole price was refunded.", "已全额退款。")
         case .refundPart: ("{0} % of the price was refunded.", "已退还 {0}% 的价款。")
         case .familyShared: ("shared by a family member", "由家庭成员共享")
+        case .assigned: ("assigned seat", "已分配的席位")
         case .restoredCopy: ("restored copy of {0}", "恢复自 {0}")
         case .statedType: ("type stated by the settings: {0}", "类型由设置说明：{0}")
         case .contradictedType:
@@ -267,6 +269,7 @@ extension Phrase {
         case .offerPromotional: ("promotional offer", "促销优惠")
         case .offerCode: ("offer code", "优惠代码")
         case .offerWinBack: ("win-back offer", "赢回优惠")
+        case .offerRetention: ("retention offer", "挽留优惠")
         case .offerOther: ("offer", "优惠")
         case .typeConsumable: ("consumable", "消耗型项目")
         case .typeNonConsumable: ("non-consumable", "非消耗型项目")

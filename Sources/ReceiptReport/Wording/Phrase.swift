@@ -47,9 +47,9 @@ enum Phrase: Words, CaseIterable {
     case active, owned, consumable, notYet, expired, revoked, upgraded, lengthUnknown, undetermined
     case whyActive, whyActiveGrace, whyOwned, whyConsumable, whyConsumablePart, whyNotYet, whyExpired,
         whyEvidenceExpired, whyRevoked, whyRevokedUndated
-    case whyFamilyRevoked, whyUpgraded, whyUpgradedUndated, whyLengthUnknown, whyUndetermined
-    case reasonAppIssue, refundFull, refundPart, familyShared, restoredCopy, statedType, contradictedType
-    case offerIntroductory, offerTrial, offerPromotional, offerCode, offerWinBack, offerOther
+    case whyFamilyRevoked, whyAssignmentRevoked, whyUpgraded, whyUpgradedUndated, whyLengthUnknown, whyUndetermined
+    case reasonAppIssue, refundFull, refundPart, familyShared, assigned, restoredCopy, statedType, contradictedType
+    case offerIntroductory, offerTrial, offerPromotional, offerCode, offerWinBack, offerRetention, offerOther
     case typeConsumable, typeNonConsumable, typeNonRenewing, typeAutoRenewable, typeFree, typeUnknown
 
     // Timeline
