@@ -1,6 +1,7 @@
 /// A code in the body of an error, such as 4040010.
 ///
-/// Codes that Apple adds later have no name here; the HTTP status classifies them.
+/// Codes that Apple adds later have no name here; the HTTP status classifies them. Nor have those of the Advanced
+/// Commerce API, and the errors whose numbers Apple doesn't document, such as `SeatClaimIdNotFoundError`.
 ///
 /// Source: Apple, "Error codes" of the App Store Server API. The names are Apple's.
 public struct AppStoreServerErrorCode: RawRepresentable, Hashable, Sendable {
@@ -40,6 +41,7 @@ extension AppStoreServerErrorCode {
         4000048: ("app-transaction-id-not-supported", .final),
         4000185: ("family-transaction-not-supported", .final),
         4000187: ("transaction-id-is-not-original-transaction-id", .final),
+        4000227: ("invalid-assigned-transaction-not-supported", .final),
         4040001: ("account-not-found", .final),
         4040005: ("original-transaction-id-not-found", .final),
         4040008: ("test-notification-not-found", .final),
@@ -69,6 +71,7 @@ extension AppStoreServerErrorCode {
         4000033: ("invalid-app-account-token", .fault),
         4000183: ("invalid-app-account-token-uuid", .fault),
         // Endpoints that this package does not ask.
+        4000004: ("invalid-limit", .fault),
         4000009: ("invalid-extend-by-days", .fault),
         4000010: ("invalid-extend-reason-code", .fault),
         4000011: ("invalid-request-identifier", .fault),
@@ -84,11 +87,13 @@ extension AppStoreServerErrorCode {
         4000040: ("invalid-play-time", .fault),
         4000041: ("invalid-sample-content-provided", .fault),
         4000042: ("invalid-user-status", .fault),
+        4000044: ("invalid-refund-preference", .fault),
         4000161: ("invalid-image", .fault),
         4000162: ("header-too-long", .fault),
         4000163: ("body-too-long", .fault),
         4000164: ("invalid-locale", .fault),
         4000175: ("alt-text-too-long", .fault),
+        4000209: ("consumption-percentage-auto-renewable-subscription", .fault),
         4000211: ("invalid-performance-test-request", .fault),
         4000212: ("invalid-request-id", .fault),
         4000213: ("existing-performance-test-run", .fault),
@@ -97,6 +102,7 @@ extension AppStoreServerErrorCode {
         4000218: ("bad-request-too-many-bullet-points", .fault),
         4000219: ("bad-request-bullet-point-text-too-long", .fault),
         4000224: ("bad-request-above-image-requires-an-image", .fault),
+        4000225: ("invalid-group-id", .fault),
         4030004: ("subscription-extension-ineligible", .fault),
         4030005: ("subscription-max-extension", .fault),
         4030007: ("family-shared-subscription-extension-ineligible", .fault),
@@ -106,11 +112,13 @@ extension AppStoreServerErrorCode {
         4030018: ("image-not-approved", .fault),
         4030019: ("image-in-use", .fault),
         4030026: ("forbidden-no-passing-test", .fault),
+        4030028: ("assigned-subscription-extension-ineligible", .fault),
         4040014: ("image-not-found", .fault),
         4040015: ("message-not-found", .fault),
         4040018: ("performance-test-run-not-found", .fault),
         4040020: ("default-message-not-found", .fault),
         4040021: ("realtime-url-not-found", .fault),
+        4040022: ("group-not-found", .fault),
         4090000: ("image-already-exists", .fault),
         4090001: ("message-already-exists", .fault),
     ]

@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test("The table has the 87 codes of Apple's libraries") func count() {
-        #expect(AppStoreServerErrorCode.known.count == 87)
+        #expect(AppStoreServerErrorCode.known.count == 94)
     }
 }
 
