@@ -109,9 +109,27 @@ import TrialSupport
         #expect(story.contains("It is from the sandbox, in which apps are tested: nobody paid."), "\(story)")
     }
 
+    @Test func `an assigned seat is told as one, and its end, too`() throws {
+        let desk = try DeskFixture()
+        for isRevoked in [false, true] {
+            let seat = try desk.coins(id) {
+                ($0.productType, $0.quantity, $0.ownershipType) = (.autoRenewableSubscription, 1, .assigned)
+                $0.expiresDate = DeskFixture.start + .seconds(86_400)
+                guard isRevoked else { return }
+                ($0.revocationDate, $0.revocationType) = (DeskFixture.start, .assignmentRevoke)
+                $0.signedDate = DeskFixture.start + .seconds(1)
+            }
+            try desk.redeem(seat, for: "anna")
+            let story = try words(desk.browser().search(id))
+            #expect(story.contains("Assigned at Apple: a seat of com.example.app.coins, until"), "\(story)")
+            #expect(story.contains("The assigned seat was taken back.") == isRevoked, "\(story)")
+        }
+    }
+
     @Test(arguments: [(nil, nil), (500, 0), (50_000, 50), (99_999, 99), (100_000, 100)] as [(Int64?, Int?)])
     func `Apple says the refunded part in thousandths of a percent`(percentage: Int64?, whole: Int?) {
-        let refund = RefundFact(date: nil, reason: nil, percentage: percentage, signedDate: DeskFixture.start)
+        let refund = RefundFact(
+            date: nil, type: nil, reason: nil, percentage: percentage, signedDate: DeskFixture.start)
         #expect(refund.wholePercentage == whole)
     }
 

@@ -35,6 +35,7 @@ package struct GrantFact: Sendable {
 /// A refund or a revocation, as Apple signed it.
 package struct RefundFact: Sendable {
     package let date: Instant?
+    package let type: RevocationType?
     package let reason: RevocationReason?
     /// The refunded part of the price, in thousandths of a percent.
     package let percentage: Int64?

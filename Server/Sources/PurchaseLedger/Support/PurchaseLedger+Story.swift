@@ -113,8 +113,9 @@ private struct StoryReader {
         // Apple signs a refund of the transaction that was bought, also where a restored copy is asked about.
         story.refunds = evidence.joined().filter { $0.purchase.isRevoked == true }.map { fact in
             RefundFact(
-                date: fact.purchase.revocationDate, reason: fact.purchase.revocationReason,
-                percentage: fact.purchase.revocationPercentage, signedDate: fact.signedDate)
+                date: fact.purchase.revocationDate, type: fact.purchase.revocationType,
+                reason: fact.purchase.revocationReason, percentage: fact.purchase.revocationPercentage,
+                signedDate: fact.signedDate)
         }
     }
 

@@ -59,8 +59,9 @@ struct StoryEntry {
         guard let end = purchase.expiresDate else {
             return [StoryEntry(purchase.purchaseDate, Sentence(.bought, .number(purchase.quantity), product))]
         }
+        let words: SupportPhrase = purchase.ownershipType == .assigned ? .assignedAs : .boughtAs
         return [
-            StoryEntry(purchase.purchaseDate, Sentence(.boughtAs, product, .localDate(end))),
+            StoryEntry(purchase.purchaseDate, Sentence(words, product, .localDate(end))),
             StoryEntry(end, Sentence(.ends)),
         ]
     }
@@ -81,7 +82,10 @@ struct StoryEntry {
     }
 
     private static func entry(of refund: RefundFact) -> StoryEntry {
-        var sentences = [Sentence(refund.date == nil ? .refundedUndated : .refunded, style: .bad)]
+        let isOfAssignment = refund.type == .assignmentRevoke
+        let words: SupportPhrase =
+            isOfAssignment ? .assignmentRevoked : refund.date == nil ? .refundedUndated : .refunded
+        var sentences = [Sentence(words, style: .bad)]
         if let percentage = refund.wholePercentage { sentences.append(Sentence(.percent, .number(percentage))) }
         if refund.reason == .appIssue { sentences.append(Sentence(.reasonAppIssue)) }
         return StoryEntry(at: refund.date ?? refund.signedDate, sentences: sentences)

@@ -24,9 +24,10 @@ enum SupportPhrase: Words, CaseIterable {
         unconfirmed
 
     // The story
-    case whatHappened, bought, boughtAs, ends, owned, granted, refunded, refundedUndated, reasonAppIssue,
-        percent, notificationArrived, tried, triedOften, triedRefused, triedRefusedOften, inRequest,
-        transactionIs, transferred, adjusted, gaveProduct, sentAgain, asked, takenBack, told, waiting, dead,
+    case whatHappened, bought, boughtAs, assignedAs, ends, owned, granted, refunded, refundedUndated,
+        assignmentRevoked, reasonAppIssue, percent, notificationArrived, tried, triedOften, triedRefused,
+        triedRefusedOften, inRequest, transactionIs, transferred, adjusted, gaveProduct, sentAgain, asked, takenBack,
+        told, waiting, dead,
         triedToTell, becauseOf, eventGranted, eventRevoked, eventRestored, eventAdjusted, eventChanged,
         eventConflict, moreEntries
 
