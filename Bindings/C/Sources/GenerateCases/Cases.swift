@@ -33,10 +33,14 @@ extension Case {
         Case(name: "transaction", options: .jws, evidence: ["jws/transaction.jws"]),
         Case(
             name: "transaction of a subscription", options: .jws, evidence: ["jws/transaction-of-a-subscription.jws"]),
+        Case(name: "transaction of eight seats", options: .jws, evidence: ["jws/transaction-of-eight-seats.jws"]),
         Case(name: "transaction, brief", json: "brief", options: .jws, evidence: ["jws/transaction.jws"]),
         Case(name: "renewal information", options: .jws, evidence: ["jws/renewal-info.jws"]),
         Case(name: "app transaction", options: .jws, evidence: ["jws/app-transaction.jws"]),
         Case(name: "notification", options: .jws, evidence: ["jws/notification.jws"]),
+        Case(
+            name: "notification of unclaimed seats", options: .jws,
+            evidence: ["jws/notification-of-unclaimed-seats.jws"]),
         Case(name: "notification, brief", json: "brief", options: .jws, evidence: ["jws/notification.jws"]),
         Case(
             name: "real-time request", options: .jws.with { $0.appAppleID = "1234567890" },
