@@ -171,7 +171,7 @@ extension GeneratedFile {
             let type =
                 switch member.kind {
                 case .text: "string"
-                case .number: record.name == "Refusal" ? "int" : "int64"
+                case .number: record.name == "Refusal" ? "int" : member.isOptional ? "*int64" : "int64"
                 case .flag: "bool"
                 case .date: member.isOptional ? "*time.Time" : "time.Time"
                 case .word(let words): words.type

@@ -47,7 +47,9 @@ extension GeneratedFile {
     }
 
     private static func javaRecord(_ record: Description.Record) -> [String] {
-        let types = record.members.map { javaType($0, number: record.name == "Refusal" ? "int" : "long") }
+        let types = record.members.map { member in
+            javaType(member, number: record.name == "Refusal" ? "int" : member.isOptional ? "Long" : "long")
+        }
         var lines = javaBeginning
         if types.contains("Instant") { lines += ["import java.time.Instant;", ""] }
         let none = record.members.contains(where: \.isOptional) ? " What it does not have is null." : ""

@@ -274,7 +274,11 @@ extension GeneratedFile {
                     }
                 let meaning = member.meaning(on: .node)
                 if !meaning.isEmpty { lines.append("  /** \(meaning) */") }
-                let none = if case .date = member.kind { " | null" } else { "" }
+                let none =
+                    switch member.kind {
+                    case .date, .number: " | null"
+                    case .text, .flag, .word: ""
+                    }
                 lines.append("  \(member.name(on: .node))\(member.isOptional ? "?: \(type)\(none)" : ": \(type)");")
             }
             lines += ["}", ""]

@@ -86,22 +86,28 @@ type Entitlement struct {
 	// 1.
 	Grantable bool `json:"grantable"`
 	// The date access ends; none if it has no end, or if that is not known.
-	Until    *time.Time `json:"until"`
-	Quantity int64      `json:"quantity"`
+	Until *time.Time `json:"until"`
+	// What the purchase gives of the product: of a subscription that renews 1, and 0 once it is revoked.
+	Quantity int64 `json:"quantity"`
+	// The seats that the transaction bought, less those that were refunded; none for members.
+	Seats *int64 `json:"seats"`
+	// The seats of the period, which has several transactions if seats were added.
+	PeriodSeats *int64 `json:"period_seats"`
 	// Who says the type of the product: the evidence, or only the option `ProductTypes`.
 	ProductTypeSource ProductTypeSource `json:"product_type_source"`
 	// What the option `ProductTypes` says, if it counts.
 	StatedProductType string `json:"stated_product_type"`
 	// What the option `ProductTypes` says and the evidence contradicts. The evidence counts.
-	ContradictedProductType string     `json:"contradicted_product_type"`
-	ProductType             string     `json:"product_type"`
-	PurchaseDate            *time.Time `json:"purchase_date"`
-	ExpiresDate             *time.Time `json:"expires_date"`
-	WebOrderLineItemID      string     `json:"web_order_line_item_id"`
-	SubscriptionGroupID     string     `json:"subscription_group_id"`
-	OwnershipType           string     `json:"ownership_type"`
-	AppAccountToken         string     `json:"app_account_token"`
-	BundleID                string     `json:"bundle_id"`
+	ContradictedProductType     string     `json:"contradicted_product_type"`
+	ProductType                 string     `json:"product_type"`
+	PurchaseDate                *time.Time `json:"purchase_date"`
+	ExpiresDate                 *time.Time `json:"expires_date"`
+	WebOrderLineItemID          string     `json:"web_order_line_item_id"`
+	SubscriptionGroupID         string     `json:"subscription_group_id"`
+	AdditionalTransactionReason string     `json:"additional_transaction_reason"`
+	OwnershipType               string     `json:"ownership_type"`
+	AppAccountToken             string     `json:"app_account_token"`
+	BundleID                    string     `json:"bundle_id"`
 	// The environment of the purchase. Nobody pays in the sandbox.
 	Environment Environment `json:"environment"`
 }

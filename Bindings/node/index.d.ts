@@ -90,7 +90,12 @@ export interface Entitlement {
   grantable: boolean;
   /** The date access ends; none if it has no end, or if that is not known. */
   until?: Date | null;
+  /** What the purchase gives of the product: of a subscription that renews 1, and 0 once it is revoked. */
   quantity: number;
+  /** The seats that the transaction bought, less those that were refunded; none for members. */
+  seats?: number | null;
+  /** The seats of the period, which has several transactions if seats were added. */
+  periodSeats?: number | null;
   /** Who says the type of the product: the evidence, or only the option `productTypes`. */
   productTypeSource?: ProductTypeSource | (string & {});
   /** What the option `productTypes` says, if it counts. */
@@ -102,6 +107,7 @@ export interface Entitlement {
   expiresDate?: Date | null;
   webOrderLineItemId?: string;
   subscriptionGroupId?: string;
+  additionalTransactionReason?: string;
   ownershipType?: string;
   appAccountToken?: string;
   bundleId?: string;

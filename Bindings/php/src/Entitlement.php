@@ -22,7 +22,12 @@ final readonly class Entitlement
     public bool $grantable;
     /** The date access ends; none if it has no end, or if that is not known. */
     public ?DateTimeImmutable $until;
+    /** What the purchase gives of the product: of a subscription that renews 1, and 0 once it is revoked. */
     public int $quantity;
+    /** The seats that the transaction bought, less those that were refunded; none for members. */
+    public ?int $seats;
+    /** The seats of the period, which has several transactions if seats were added. */
+    public ?int $periodSeats;
     /** Who says the type of the product: the evidence, or only the option `productTypes`. */
     public ?ProductTypeSource $productTypeSource;
     /** What the option `productTypes` says, if it counts. */
@@ -34,6 +39,7 @@ final readonly class Entitlement
     public ?DateTimeImmutable $expiresDate;
     public ?string $webOrderLineItemId;
     public ?string $subscriptionGroupId;
+    public ?string $additionalTransactionReason;
     public ?string $ownershipType;
     public ?string $appAccountToken;
     public ?string $bundleId;
@@ -51,6 +57,8 @@ final readonly class Entitlement
         $this->grantable = $members['grantable'];
         $this->until = isset($members['until']) ? new DateTimeImmutable($members['until']) : null;
         $this->quantity = $members['quantity'];
+        $this->seats = $members['seats'] ?? null;
+        $this->periodSeats = $members['period_seats'] ?? null;
         $this->productTypeSource = isset($members['product_type_source']) ? ProductTypeSource::tryFrom($members['product_type_source']) ?? ProductTypeSource::Unknown : null;
         $this->statedProductType = $members['stated_product_type'] ?? null;
         $this->contradictedProductType = $members['contradicted_product_type'] ?? null;
@@ -59,6 +67,7 @@ final readonly class Entitlement
         $this->expiresDate = isset($members['expires_date']) ? new DateTimeImmutable($members['expires_date']) : null;
         $this->webOrderLineItemId = $members['web_order_line_item_id'] ?? null;
         $this->subscriptionGroupId = $members['subscription_group_id'] ?? null;
+        $this->additionalTransactionReason = $members['additional_transaction_reason'] ?? null;
         $this->ownershipType = $members['ownership_type'] ?? null;
         $this->appAccountToken = $members['app_account_token'] ?? null;
         $this->bundleId = $members['bundle_id'] ?? null;

@@ -260,6 +260,11 @@ class Entitlement:
     until: datetime | None
     """The date access ends; none if it has no end, or if that is not known."""
     quantity: int
+    """What the purchase gives of the product: of a subscription that renews 1, and 0 once it is revoked."""
+    seats: int | None
+    """The seats that the transaction bought, less those that were refunded; none for members."""
+    period_seats: int | None
+    """The seats of the period, which has several transactions if seats were added."""
     product_type_source: ProductTypeSource | None
     """Who says the type of the product: the evidence, or only the option ``product_types``."""
     stated_product_type: str | None
@@ -271,6 +276,7 @@ class Entitlement:
     expires_date: datetime | None
     web_order_line_item_id: str | None
     subscription_group_id: str | None
+    additional_transaction_reason: str | None
     ownership_type: str | None
     app_account_token: str | None
     bundle_id: str | None
@@ -288,6 +294,8 @@ class Entitlement:
             grantable=members["grantable"],
             until=_date(members.get("until")),
             quantity=members["quantity"],
+            seats=members.get("seats"),
+            period_seats=members.get("period_seats"),
             product_type_source=ProductTypeSource(members["product_type_source"]) if "product_type_source" in members else None,
             stated_product_type=members.get("stated_product_type"),
             contradicted_product_type=members.get("contradicted_product_type"),
@@ -296,6 +304,7 @@ class Entitlement:
             expires_date=_date(members.get("expires_date")),
             web_order_line_item_id=members.get("web_order_line_item_id"),
             subscription_group_id=members.get("subscription_group_id"),
+            additional_transaction_reason=members.get("additional_transaction_reason"),
             ownership_type=members.get("ownership_type"),
             app_account_token=members.get("app_account_token"),
             bundle_id=members.get("bundle_id"),

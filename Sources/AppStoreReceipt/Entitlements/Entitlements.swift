@@ -35,6 +35,12 @@ import StrictText
 ///   ([`revocationPercentage`](https://developer.apple.com/documentation/storekit/transaction/revocationpercentage)).
 ///   The facts of a revocation count together: after a prorated refund, a revocation that was signed later without a type or percentage is of the whole. A receipt
 ///   contains the date of a revocation, but neither its type nor its percentage, so a later receipt with the same date leaves them as they are.
+/// - The quantity of an auto-renewable subscription is the number of seats, and the subscription is one, whatever the
+///   number. If the buyer adds seats, the period has several transactions
+///   ([Apple's page](https://developer.apple.com/documentation/appstoreserverapi/additionaltransactionreason)).
+///   A refund ends the buyer's access if it is known of all of them, at the latest of their dates. The refund of some
+///   seats of a transaction never ends it
+///   ([`revokedSeatQuantity`](https://developer.apple.com/documentation/appstoreserverapi/revokedseatquantity)).
 /// - While Apple retries a charge, only a billing grace period gives access, until `gracePeriodExpiresDate`
 ///   ([Reducing involuntary subscriber churn](https://developer.apple.com/documentation/storekit/reducing-involuntary-subscriber-churn)).
 ///   A price increase without consent
@@ -64,6 +70,14 @@ public struct Entitlements: Sendable {
         public let access: Access
         /// The date access ends or ended, before it begins, too; `nil` if it has no end, or if the end is not known.
         public let until: Instant?
+        /// The quantity of the product: of a consumable, what a prorated refund has left; of an auto-renewable
+        /// subscription, 1, and 0 once it is revoked. What Apple signed is the quantity of ``purchase``.
+        public let quantity: Int
+        /// The seats that the transaction bought, less those that Apple refunded: 0 if all of it is revoked. It is
+        /// `nil` if the evidence says no seats, and for members, whose transactions repeat the numbers of the buyer.
+        public let seats: Int?
+        /// The seats of the period: those of all its transactions. Restored transactions are not counted.
+        public let periodSeats: Int?
         /// What an owner of the purchase has of it at the date: 0 after a refund, even of a period that had ended before; `nil` if the purchase has not begun, or if the evidence does not
         /// say enough.
         @_spi(Ledger) public let ownedQuantity: Int?

@@ -8,6 +8,8 @@ struct Period {
 
     /// The indices of the transactions. The first was bought first.
     var transactions: [Int]
+    /// What was bought apart, if the buyer added seats: the transactions of each, with its restored copies.
+    private var additions: [Period] = []
     /// The first transaction, for what all have in common.
     let purchase: Purchase
     /// The product, for comparisons.
@@ -37,6 +39,12 @@ struct Period {
         guard expires != nil, let type = purchase.productType else { return expires != nil }
         return type != .consumable && type != .nonConsumable && type != .nonRenewingSubscription
     }
+
+    /// Whether the signed quantity is the number of seats, and not of products.
+    private var hasSeats: Bool { isOfSubscription || purchase.productType == .autoRenewableSubscription }
+
+    /// What was bought apart, the first one first: several if the buyer added seats.
+    var bought: [Period] { additions.isEmpty ? [self] : additions }
 
     /// Whether it was refunded or replaced before it began. It has replaced nothing.
     var neverBegan: Bool {
@@ -105,6 +113,26 @@ extension Period {
         }
     }
 
+    /// Joins what was bought apart for one period, because the buyer added seats to it.
+    ///
+    /// A refund ends access only if all of it is refunded
+    /// ([`revokedSeatQuantity`](https://developer.apple.com/documentation/appstoreserverapi/revokedseatquantity)).
+    ///
+    /// - Parameter bought: Periods that end, ordered by start.
+    init(joining bought: [Period]) {
+        self = bought[0]
+        additions = bought
+        transactions = bought.flatMap(\.transactions).sorted()
+        isUpgraded = bought.contains(where: \.isUpgraded)
+        let revocations = bought.compactMap(\.revoked)
+        revoked = revocations.count == bought.count ? revocations.max() : nil
+        let evidenceEnds = bought.compactMap(\.evidenceEnd)
+        evidenceEnd = evidenceEnds.count == bought.count ? evidenceEnds.max() : nil
+        // An extension moves the end of what was signed before it.
+        let ends = bought.compactMap { period in period.expires.map { (period.expiresSigned, $0) } }
+        if let last = ends.max(by: <) { (expiresSigned, expires) = last }
+    }
+
     func access(
         at moment: Moment, _ end: (date: Instant, reason: Reason)?
     ) -> Entitlements.Access {
@@ -132,12 +160,34 @@ extension Period {
 
     /// What an owner has of the purchase. That a period has ended takes nothing back; a refund does, even after the end.
     func ownedQuantity(at moment: Moment, _ access: Entitlements.Access) -> Int? {
-        switch access {
+        let bought = hasSeats ? 1 : max(1, purchase.quantity)
+        return switch access {
         case .consumable(let quantity): max(0, quantity)
-        case .active, .owned, .lengthUnknown: max(1, purchase.quantity)
+        case .active, .owned, .lengthUnknown: bought
         case .revoked: 0
-        case .expired, .upgraded: takenBack.map { $0 <= moment.date } ?? false ? 0 : max(1, purchase.quantity)
+        case .expired, .upgraded: isTakenBack(at: moment) ? 0 : bought
         case .notYet, .undetermined: nil
+        }
+    }
+
+    private func isTakenBack(at moment: Moment) -> Bool { takenBack.map { $0 <= moment.date } ?? false }
+
+    /// The quantity that answers have for one of the transactions.
+    func quantity(of purchase: Purchase, at moment: Moment, _ access: Entitlements.Access) -> Int {
+        if case .consumable(let quantity) = access { return quantity }
+        return hasSeats ? isTakenBack(at: moment) ? 0 : 1 : purchase.quantity
+    }
+
+    /// The seats of each of ``bought``; `nil` if the evidence says none, and for members.
+    ///
+    /// - Parameter sources: All transactions.
+    func seats(at moment: Moment, _ sources: [Source]) -> [Int]? {
+        guard hasSeats, transactions.contains(where: { sources[$0].purchase.saysSeats }) else { return nil }
+        return bought.map { period in
+            if let revoked = period.revoked, revoked <= moment.date { return 0 }
+            // Copies that were signed before a refund do not know of it.
+            let signed = period.transactions.lazy.map { sources[$0].purchase }.filter { $0.multiSeatInfo != nil }
+            return (signed.max { $0.signedDate < $1.signedDate } ?? period.purchase).seatCount
         }
     }
 

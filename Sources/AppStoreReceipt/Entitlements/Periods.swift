@@ -128,10 +128,14 @@ struct Periods {
             let purchase = source.purchase
             if let key = AppKey(sharedBy: purchase) {
                 if let period = periodsByID[key] {
-                    periods[period].add(purchase, index)
-                    continue
+                    // Added seats are no copy of what was bought before.
+                    if !purchase.isOneOfSeveral {
+                        periods[period].add(purchase, index)
+                        continue
+                    }
+                } else {
+                    periodsByID[key] = periods.count
                 }
-                periodsByID[key] = periods.count
             }
             periods.append(Period(purchase, index))
         }
@@ -140,6 +144,26 @@ struct Periods {
             let length = transactions[periods[index].transactions[0]].statedType?.length
             periods[index].expires = length.map { periods[index].start + $0 }
         }
+        joinAdditions()
+    }
+
+    /// Joins the periods of the buyer that are one, because seats were added to it.
+    private mutating func joinAdditions() {
+        guard transactions.contains(where: { $0.purchase.isOneOfSeveral }) else { return }
+        var additions: [AppKey: SeatAdditions] = [:]
+        for (index, period) in periods.enumerated() where period.isOfSubscription && period.purchase.isOfBuyer {
+            let purchase = period.purchase
+            guard let end = period.expires, period.start < end else { continue }
+            let key = AppKey(purchase.originalTransactionID, of: purchase, productID: purchase.productID)
+            additions[key, default: SeatAdditions()]
+                .add(index, period.start..<end, isOneOfSeveral: purchase.isOneOfSeveral)
+        }
+        var joined: Set<Int> = []
+        for indices in additions.values.flatMap(\.periods) {
+            periods[indices[0]] = Period(joining: indices.map { periods[$0] })
+            joined.formUnion(indices.dropFirst())
+        }
+        periods = periods.indices.filter { !joined.contains($0) }.map { periods[$0] }
     }
 
     // MARK: Subscriptions
@@ -292,13 +316,22 @@ struct Periods {
             var until = end.flatMap { $0.date == .distantPast ? nil : $0.date }
             if case .consumable = access { until = nil }
             let firstTransaction = UTF8Bytes(transactions[period.transactions[0]].purchase.transactionID)
-            for index in period.transactions {
-                items[index] = Entitlements.Item(
-                    purchase: transactions[index].purchase, statedType: transactions[index].statedType,
-                    isTypeStated: transactions[index].isTypeStated,
-                    contradictedType: transactions[index].contradictedType, access: access, until: until,
-                    ownedQuantity: ownedQuantity, nextChange: nextChange, firstTransaction: firstTransaction,
-                    verification: transactions[index].verification)
+            let seats = period.seats(at: moment, transactions)
+            // What is signed can be any number.
+            let periodSeats = seats?.reduce(0) { sum, seats in
+                let (sum, isTooLarge) = sum.addingReportingOverflow(seats)
+                return isTooLarge ? .max : sum
+            }
+            for (place, bought) in period.bought.enumerated() {
+                for index in bought.transactions {
+                    let source = transactions[index]
+                    items[index] = Entitlements.Item(
+                        purchase: source.purchase, statedType: source.statedType, isTypeStated: source.isTypeStated,
+                        contradictedType: source.contradictedType, access: access, until: until,
+                        quantity: period.quantity(of: source.purchase, at: moment, access), seats: seats?[place],
+                        periodSeats: periodSeats, ownedQuantity: ownedQuantity, nextChange: nextChange,
+                        firstTransaction: firstTransaction, verification: source.verification)
+                }
             }
         }
         let all = items.compactMap(\.self)

@@ -7,7 +7,7 @@ public import SpanASN1
 public struct Subscription: Hashable, Sendable {
     /// All periods, ordered by purchase date. Those that begin after the date are among them.
     ///
-    /// Restored transactions of a period are not listed again.
+    /// Restored transactions of a period, and those of seats that were added to it, are not listed again.
     public let periods: [Entitlements.Item]
     /// The period that decides: the one that is running or, if none is, the one that began last.
     public let currentPeriod: Entitlements.Item
@@ -33,6 +33,9 @@ public struct Subscription: Hashable, Sendable {
     public var groupID: String? {
         periods.lazy.reversed().compactMap { $0.purchase.subscriptionGroupID }.first
     }
+    /// The seats of ``currentPeriod``: those of all its transactions. It is `nil` if the evidence says no seats, and
+    /// for members.
+    public var seats: Int? { currentPeriod.periodSeats }
     /// A Boolean value that indicates whether the subscription will renew; `nil` if it is not known.
     public var willRenew: Bool? { renewal?.autoRenewStatus.map { $0 == .on } }
 }

@@ -40,12 +40,15 @@ extension Entitlements.Item {
         ) {
             if let until = $0.until { $1.date(until) } else { $1.null() }
         },
-        member("quantity", .number) {
-            if case .consumable(let quantity) = $0.access {
-                $1.integer(Int64(quantity))
-            } else {
-                $1.integer(Int64($0.purchase.quantity))
-            }
+        member(
+            "quantity", .number,
+            "What the purchase gives of the product: of a subscription that renews 1, and 0 once it is revoked."
+        ) { $1.integer(Int64($0.quantity)) },
+        number("seats", "The seats that the transaction bought, less those that were refunded; none for members.") {
+            $0.seats
+        },
+        number("period_seats", "The seats of the period, which has several transactions if seats were added.") {
+            $0.periodSeats
         },
         // A stated length does not make the type less Apple's own.
         optional(
@@ -74,6 +77,15 @@ extension Entitlements.Item {
         )
     }
 
+    /// A number, or `null`.
+    private static func number(
+        _ name: StaticString, _ meaning: String, _ number: @escaping @Sendable (Self) -> Int?
+    ) -> Member {
+        member(name, .number, isOptional: true, meaning) {
+            if let number = number($0) { $1.integer(Int64(number)) } else { $1.null() }
+        }
+    }
+
     /// A member that is missing if there is no text.
     private static func optional(
         _ name: StaticString, _ kind: OutputMember.Kind, _ meaning: String,
@@ -86,11 +98,14 @@ extension Entitlements.Item {
 extension Entitlements {
     /// The entitlements as one line of JSON: `{"schema":1,"at":…,"items":[…]}`.
     ///
-    /// Each transaction is one item:
-    /// `{"transaction_id":…,"original_transaction_id":…,"product_id":…,"access":…,"gives_access":…,"grantable":…,"until":…,"quantity":…}`, and `product_type`,
-    /// `product_type_source` (`evidence` or `setting`), `stated_product_type`, `contradicted_product_type`, `purchase_date`,
-    /// `expires_date`, `web_order_line_item_id`, `subscription_group_id`, `ownership_type`, `app_account_token`, `bundle_id` and `environment` if they are known. `access`
-    /// is an ``Access/code``, `gives_access` is ``Access/givesAccess``, and `grantable` is ``Access/isGrantable``. `until` is ``Item/until`` or `null`. Dates are in RFC 3339.
+    /// Each transaction is one item with `transaction_id`, `original_transaction_id`, `product_id`, `access`,
+    /// `gives_access`, `grantable`, `until`, `quantity`, `seats` and `period_seats`, and `product_type`,
+    /// `product_type_source` (`evidence` or `setting`), `stated_product_type`, `contradicted_product_type`,
+    /// `purchase_date`, `expires_date`, `web_order_line_item_id`, `subscription_group_id`,
+    /// `additional_transaction_reason`, `ownership_type`, `app_account_token`, `bundle_id` and `environment` if they
+    /// are known. `access` is an ``Access/code``, `gives_access` is ``Access/givesAccess``, and `grantable` is
+    /// ``Access/isGrantable``. `until` is ``Item/until`` or `null`, and so are `seats` and `period_seats`. Dates are in
+    /// RFC 3339.
     public var json: String {
         JSONWriter.text { writer in
             writer.beginEntitlements(self)

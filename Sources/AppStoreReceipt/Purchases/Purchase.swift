@@ -16,8 +16,15 @@ public struct Purchase: Sendable {
     public var productType: ProductType?
     /// What the app stated of the product when this purchase was granted. It is no evidence. It counts where the evidence does not say the type, whatever the app states now.
     @_spi(Ledger) public var statedType: StatedProductType?
-    /// The quantity that was bought.
+    /// The quantity that was signed: of an auto-renewable subscription, the number of seats.
+    /// ``Entitlements/Item/quantity`` has what the purchase gives.
     public var quantity: Int
+    /// The seats of an auto-renewable subscription; `nil` if the evidence has no information about seats. Receipts do
+    /// not contain it.
+    public var multiSeatInfo: PurchaseSeatInfo?
+    /// The reason the period has more than one transaction; `nil` if this transaction is the whole period. Receipts do
+    /// not contain it.
+    public var additionalTransactionReason: AdditionalTransactionReason?
     /// The identifier of the subscription group in App Store Connect. Receipts do not contain it.
     public var subscriptionGroupID: String?
     /// The offer that the customer used; `nil` for the full price.
@@ -127,6 +134,34 @@ public struct PurchaseOffer: Sendable {
     public var isFreeTrial: Bool { discountType == .freeTrial }
 }
 
+/// What a transaction says of its seats, besides their number, which is ``Purchase/quantity``.
+public struct PurchaseSeatInfo: Sendable {
+    /// The party that can invite members.
+    public var invitationManagement: InvitationManagement?
+    /// The number of seats that Apple refunded; `nil` for none. It never ends the buyer's access.
+    public var revokedSeatQuantity: Int?
+
+    /// Creates the information.
+    public init(invitationManagement: InvitationManagement? = nil, revokedSeatQuantity: Int? = nil) {
+        self.invitationManagement = invitationManagement
+        self.revokedSeatQuantity = revokedSeatQuantity
+    }
+}
+
+extension Purchase {
+    /// The number of seats that the transaction bought, less those that were refunded.
+    @_spi(Ledger) public var seatCount: Int {
+        max(0, max(0, quantity) - max(0, multiSeatInfo?.revokedSeatQuantity ?? 0))
+    }
+
+    /// A Boolean value that indicates whether the evidence says how many seats the transaction bought. The transactions
+    /// of members repeat the numbers of the buyer.
+    @_spi(Ledger) public var saysSeats: Bool { isOfBuyer && (multiSeatInfo != nil || quantity != 1) }
+
+    /// Whether the customer bought the product, as far as the evidence says.
+    var isOfBuyer: Bool { ownershipType == nil || ownershipType == .purchased }
+}
+
 /// The UUID that an app sets for the account that makes a purchase (`appAccountToken`).
 ///
 /// Two tokens are equal if they differ in nothing but the case of letters: apps write UUIDs in uppercase, and Apple signs them in lowercase.
@@ -175,6 +210,7 @@ extension Purchase: StoredRecord {
         .optional("expires_date", \.expiresDate),
         .optional("web_order_line_item_id", \.webOrderLineItemID),
         .optional("subscription_group_id", \.subscriptionGroupID),
+        .optional("additional_transaction_reason", \.additionalTransactionReason),
         .optional("ownership_type", \.ownershipType),
         .optional("app_account_token", \.appAccountToken),
         .optional("bundle_id", \.bundleID, merge: StoredField.unchanged),
@@ -184,7 +220,13 @@ extension Purchase: StoredRecord {
     /// The other fields.
     private static let others: [StoredField<Purchase>] = [
         .schema,
-        .required("quantity", \.quantity),
+        // A receipt knows no seats.
+        .required("quantity", \.quantity) { purchase, later in
+            let isUndone = purchase.isUpgraded != nil && later.isUpgraded == nil
+            guard !isUndone || purchase.productType != .autoRenewableSubscription else { return }
+            purchase.quantity = later.quantity
+        },
+        .optional("multi_seat_info", \.multiSeatInfo),
         .optional("offer", \.offer) { purchase, later in
             guard let offer = later.offer else { return }
             if purchase.offer == nil { purchase.offer = offer } else { purchase.offer?.merge(offer) }
@@ -228,6 +270,16 @@ extension PurchaseOffer: StoredRecord {
     static var blank: PurchaseOffer { PurchaseOffer() }
 }
 
+/// The table of the fields. Two are equal if all their values are.
+extension PurchaseSeatInfo: StoredRecord {
+    static let table = StoredTable<PurchaseSeatInfo>([
+        .optional("invitation_management", \.invitationManagement),
+        .optional("revoked_seat_quantity", \.revokedSeatQuantity),
+    ])
+
+    static var blank: PurchaseSeatInfo { PurchaseSeatInfo() }
+}
+
 // MARK: - Conformances
 
 /// Two are equal if all their values are, strings byte for byte.
@@ -241,6 +293,11 @@ extension PurchaseOffer: Hashable {
     public func hash(into hasher: inout Hasher) { hashFields(into: &hasher) }
 }
 
+extension PurchaseSeatInfo: Hashable {
+    public static func == (lhs: PurchaseSeatInfo, rhs: PurchaseSeatInfo) -> Bool { isSame(lhs, rhs) }
+    public func hash(into hasher: inout Hasher) { hashFields(into: &hasher) }
+}
+
 /// The JSON of a purchase, in version 1 of its schema:
 ///
 /// ```json
@@ -251,7 +308,8 @@ extension PurchaseOffer: Hashable {
 ///   "web_order_line_item_id": "80001", "purchase_date": 1748770200000, "original_purchase_date": 1748770200000,
 ///   "expires_date": 1751362200000, "signed_date": 1748770201000, "evidence_expiration_date": null, "revoked": false,
 ///   "revocation_date": null, "revocation_reason": null, "revocation_type": null, "revocation_percentage": null,
-///   "upgraded": false, "ownership_type": "PURCHASED", "app_account_token": null,
+///   "upgraded": false, "multi_seat_info": {"invitation_management": "APPLE", "revoked_seat_quantity": null},
+///   "additional_transaction_reason": null, "ownership_type": "PURCHASED", "app_account_token": null,
 ///   "bundle_id": "com.example.app", "environment": "production"
 /// }
 /// ```
@@ -270,6 +328,11 @@ extension Purchase: Codable {
 }
 
 extension PurchaseOffer: Codable {
+    public init(from decoder: any Decoder) throws { try self.init(fieldsFrom: decoder) }
+    public func encode(to encoder: any Encoder) throws { try encodeFields(to: encoder) }
+}
+
+extension PurchaseSeatInfo: Codable {
     public init(from decoder: any Decoder) throws { try self.init(fieldsFrom: decoder) }
     public func encode(to encoder: any Encoder) throws { try encodeFields(to: encoder) }
 }

@@ -226,6 +226,8 @@ extension AppStoreEnvironment: StoredValue {
 }
 extension ProductType: StoredValue {}
 extension OwnershipType: StoredValue {}
+extension AdditionalTransactionReason: StoredValue {}
+extension InvitationManagement: StoredValue {}
 extension RevocationReason: StoredValue {}
 extension RevocationType: StoredValue {}
 extension OfferType: StoredValue {}
@@ -237,6 +239,8 @@ extension PriceIncreaseStatus: StoredValue {}
 // MARK: - Codable, for users
 
 extension OwnershipType: Codable {}
+extension AdditionalTransactionReason: Codable {}
+extension InvitationManagement: Codable {}
 extension RevocationReason: Codable {}
 extension RevocationType: Codable {}
 extension OfferType: Codable {}

@@ -101,6 +101,11 @@ extension Purchase {
         revocationPercentage = info.revocationPercentage
         // Apple signs the member only where it is true.
         isUpgraded = info.isUpgraded ?? false
+        additionalTransactionReason = info.additionalTransactionReason
+        multiSeatInfo = info.multiSeatInfo.map { seats in
+            PurchaseSeatInfo(
+                invitationManagement: seats.invitationManagement, revokedSeatQuantity: seats.revokedSeatQuantity)
+        }
         offer = PurchaseOffer(info)
         ownershipType = info.ownershipType
         appAccountToken = info.appAccountToken.map(AppAccountToken.init)

@@ -20,6 +20,9 @@ struct Transaction: Sendable {
     var isUpgraded = false
     var item: String?
     var offer: PurchaseOffer?
+    var reason: AdditionalTransactionReason?
+    var seatInfo: PurchaseSeatInfo?
+    var ownership = OwnershipType.purchased
 
     static func period(
         _ id: String, _ days: Range<Double>, _ product: String = "basic", revoked: Double? = nil,
@@ -28,6 +31,17 @@ struct Transaction: Sendable {
         Transaction(
             id: id, product: product, original: "1", start: days.lowerBound, end: days.upperBound, revoked: revoked,
             isUpgraded: isUpgraded, item: "9\(id)")
+    }
+
+    /// A transaction of a subscription of several seats, with information about them.
+    static func seats(
+        _ id: String, _ days: Range<Double>, _ quantity: Int, refunded: Int? = nil, revoked: Double? = nil,
+        reason: AdditionalTransactionReason? = nil
+    ) -> Transaction {
+        var transaction = period(id, days, revoked: revoked)
+        (transaction.quantity, transaction.reason) = (quantity, reason)
+        transaction.seatInfo = PurchaseSeatInfo(invitationManagement: .apple, revokedSeatQuantity: refunded)
+        return transaction
     }
 
     static func nonConsumable(_ id: String, _ start: Double, revoked: Double? = nil) -> Transaction {
@@ -71,6 +85,14 @@ struct Transaction: Sendable {
         builder.payload["revocationType"] = percentage.map { _ in "REFUND_PRORATED" }
         builder.payload["revocationPercentage"] = percentage.map { .integer($0) }
         builder.payload["isUpgraded"] = isUpgraded ? true : nil
+        builder.payload["inAppOwnershipType"] = .string(ownership.rawValue)
+        builder.payload["additionalTransactionReason"] = reason.map { .string($0.rawValue) }
+        if let seatInfo {
+            var info = JSONValue.object([])
+            info["invitationManagement"] = seatInfo.invitationManagement.map { .string($0.rawValue) }
+            info["revokedSeatQuantity"] = seatInfo.revokedSeatQuantity.map { .integer(Int64($0)) }
+            builder.payload["multiSeatInfo"] = info
+        }
         builder.payload["webOrderLineItemId"] = item.map { .string($0) }
         builder.payload["offerType"] = (offer?.type).map { .integer($0.rawValue) }
         builder.payload["offerDiscountType"] = (offer?.discountType).map { .string($0.rawValue) }

@@ -74,9 +74,11 @@ struct StoredSchemaTests {
         #expect(try renewal.storedJSON == foundationText(renewal))
         #expect(try Purchase(storedJSON: Self.purchase) == purchase)
         #expect(try SubscriptionRenewal(storedJSON: Self.renewal) == renewal)
-        // Every optional field alone is missing. Version 0.2.0 had no stated type.
+        // Every optional field alone is missing. Version 0.2.0 had no stated type and no seats.
         var whole = purchase
         whole.statedType = .nonConsumable
+        whole.multiSeatInfo = PurchaseSeatInfo(invitationManagement: .developer, revokedSeatQuantity: 2)
+        whole.additionalTransactionReason = .seatAddition
         let wholeText = Data(whole.storedJSON.utf8)
         for field in Purchase.table.fields where !field.isRequired {
             var object = try #require(JSONSerialization.jsonObject(with: wholeText) as? [String: Any])

@@ -11,6 +11,9 @@ import java.time.Instant;
  * @param grantable Whether the transaction can be granted, once: it gives access, or is a consumable with a quantity of at
  * least 1.
  * @param until The date access ends; none if it has no end, or if that is not known.
+ * @param quantity What the purchase gives of the product: of a subscription that renews 1, and 0 once it is revoked.
+ * @param seats The seats that the transaction bought, less those that were refunded; none for members.
+ * @param periodSeats The seats of the period, which has several transactions if seats were added.
  * @param productTypeSource Who says the type of the product: the evidence, or only the option {@code productTypes}.
  * @param statedProductType What the option {@code productTypes} says, if it counts.
  * @param contradictedProductType What the option {@code productTypes} says and the evidence contradicts. The evidence
@@ -26,6 +29,8 @@ public record Entitlement(
     boolean grantable,
     Instant until,
     long quantity,
+    Long seats,
+    Long periodSeats,
     ProductTypeSource productTypeSource,
     String statedProductType,
     String contradictedProductType,
@@ -34,6 +39,7 @@ public record Entitlement(
     Instant expiresDate,
     String webOrderLineItemId,
     String subscriptionGroupId,
+    String additionalTransactionReason,
     String ownershipType,
     String appAccountToken,
     String bundleId,

@@ -1,0 +1,57 @@
+import SpanASN1
+
+extension Purchase {
+    /// Whether the buyer has other transactions for the same period.
+    var isOneOfSeveral: Bool { additionalTransactionReason != nil && isOfBuyer }
+}
+
+/// The transactions of one product that are one period, because the buyer added seats to it.
+///
+/// Apple signs a reason in each of them
+/// ([Apple's page](https://developer.apple.com/documentation/appstoreserverapi/additionaltransactionreason)).
+/// The one that was bought first can be known only as it was signed before. Two are therefore of one period if their
+/// dates overlap, and one of the two has a reason.
+struct SeatAdditions {
+    /// Transactions of one period, as far as they are known.
+    private struct Overlap {
+        var indices: [Int]
+        /// The latest end.
+        var end: Instant
+        /// The latest end of those that have a reason.
+        var endOfSeveral = Instant.distantPast
+    }
+
+    /// Those that a later transaction can overlap. Only the first has transactions with a reason.
+    private var open: [Overlap] = []
+    private var closed: [[Int]] = []
+
+    /// The indices of the transactions of each period that has several.
+    var periods: [[Int]] {
+        (closed + open.map(\.indices)).filter { $0.count > 1 }.map { $0.sorted() }
+    }
+
+    /// Adds a transaction, which does not begin before those that were added.
+    mutating func add(_ index: Int, _ dates: Range<Instant>, isOneOfSeveral: Bool) {
+        let (start, end) = (dates.lowerBound, dates.upperBound)
+        if isOneOfSeveral {
+            var joined = Overlap(indices: [index], end: end, endOfSeveral: end)
+            // In this order, and the shorter list into the longer one, no list is copied.
+            while var other = open.popLast() {
+                guard other.end > start else {
+                    closed.append(other.indices)
+                    continue
+                }
+                if other.indices.count > joined.indices.count { swap(&joined.indices, &other.indices) }
+                joined.indices += other.indices
+                joined.end = max(joined.end, other.end)
+                joined.endOfSeveral = max(joined.endOfSeveral, other.endOfSeveral)
+            }
+            open = [joined]
+        } else if !open.isEmpty, open[0].endOfSeveral > start {
+            open[0].indices.append(index)
+            open[0].end = max(open[0].end, end)
+        } else {
+            open.append(Overlap(indices: [index], end: end))
+        }
+    }
+}
