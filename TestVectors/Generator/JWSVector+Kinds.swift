@@ -54,6 +54,17 @@ extension JWSVector {
             "transaction-of-added-seats", .transaction, why: "One of several transactions of a period.",
             subscription(.member("quantity", 3), .member("additionalTransactionReason", "SEAT_ADDITION"))),
         accepted(
+            "period-of-nine-seats-bought-first", .transaction, why: "Eight seats, of which two were refunded.",
+            subscription(
+                .member("quantity", 8), .member("additionalTransactionReason", "SEAT_ADDITION"),
+                .member("multiSeatInfo", ["revokedSeatQuantity": 2]))),
+        accepted(
+            "period-of-nine-seats-added", .transaction, why: "The three that were added a second later.",
+            subscription(
+                .member("quantity", 3), .member("additionalTransactionReason", "SEAT_ADDITION"),
+                .member("multiSeatInfo", [:]), .member("transactionId", "200000000000002"),
+                .member("webOrderLineItemId", "700000000002"), .member("purchaseDate", .integer(date)))),
+        accepted(
             "transaction-assigned", .transaction, why: "Somebody else bought the seat.",
             subscription(.member("inAppOwnershipType", "ASSIGNED"))),
         accepted(
