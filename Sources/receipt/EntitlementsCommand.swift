@@ -82,10 +82,12 @@ struct EntitlementsCommand: Command {
 extension Entitlements.Item {
     fileprivate var text: String {
         var words = [purchase.productID.printable]
-        if case .consumable(let quantity) = access {
+        if case .consumable = access {
             words.append("quantity \(quantity)")
-        } else if purchase.quantity != 1 {
-            words.append("quantity \(purchase.quantity)")
+        } else if let seats, let periodSeats {
+            words.append("\(seats) of \(periodSeats) seats")
+        } else if purchase.quantity != 1, quantity != 1 {
+            words.append("quantity \(quantity)")
         }
         switch access {
         case .active(let end): words.append("until \(end)")

@@ -57,6 +57,28 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func `eight seats, three added and two refunded are a period of nine`(isReversed: Bool) throws {
+        var first = Minted.transaction
+        (first.productType, first.quantity) = (.autoRenewableSubscription, 8)
+        first.expiresDate = first.signedDate.map { $0 + .seconds(86_400) }
+        first.payload["additionalTransactionReason"] = "SEAT_ADDITION"
+        var added = first
+        (added.transactionID, added.quantity) = ("1001", 3)
+        added.purchaseDate = added.signedDate
+        first.payload["multiSeatInfo"] = ["revokedSeatQuantity": 2]
+        let files = try [first, added].map { builder in
+            try folder.write("\(UUID().uuidString).jws", builder.signed(by: Minted.ellipticAuthority))
+        }
+        let words = roots + ["--at", "2025-06-15T18:00:00Z"] + (isReversed ? files.reversed() : files)
+        let json = try #require(run(["entitlements", "--format", "json"] + words).objects().first)
+        let items = try #require(json["items"] as? [NSDictionary])
+        #expect(items.map { $0["seats"] as? Int } == [6, 3] && items.map { $0["period_seats"] as? Int } == [9, 9])
+        #expect(items.map { $0["quantity"] as? Int } == [1, 1])
+        let text = run(["entitlements"] + words).output
+        #expect(text.contains("pro, 6 of 9 seats, until") && text.contains("pro, 3 of 9 seats, until"), "\(text)")
+    }
+
     @Test func `a text that is no date is refused with an example of one`() throws {
         let result = run(["entitlements", "--at", "tomorrow", try receipt(signedAt: day(20))])
         #expect(result.status == 2)
