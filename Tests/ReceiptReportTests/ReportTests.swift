@@ -160,6 +160,22 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (OwnershipType.purchased, Language.english, "6 of 6 seats"), (.assigned, .english, "assigned seat"),
+        (.purchased, .simplifiedChinese, "6 个席位中的 6 个"),
+    ])
+    func `seats are told as seats, and to members not at all`(
+        ownership: OwnershipType, language: Language, expected: String
+    ) throws {
+        var builder = Minted.transaction
+        (builder.productType, builder.quantity, builder.ownershipType) = (.autoRenewableSubscription, 8, ownership)
+        builder.expiresDate = try date(7, 1)
+        builder.payload["multiSeatInfo"] = ["revokedSeatQuantity": 2]
+        let page = words(
+            try page([Array(builder.signed(by: Minted.ellipticAuthority).utf8)], at: date(6, 20), language: language))
+        #expect(page.contains(expected) && !page.contains("quantity 8") && !page.contains("数量 8"))
+    }
+
     @Test func `1,000 purchases make a page below 2 MB, and more are counted`() throws {
         for (count, isWhole) in [(1000, true), (1200, false)] {
             let purchases = (0..<count).map {

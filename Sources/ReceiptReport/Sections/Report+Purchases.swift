@@ -45,7 +45,7 @@ extension Report {
         html.element(.tr, .role(.row)) { html in
             cell(0, &html) { html in
                 html.element(.strong) { $0.value(purchase.productID, limit: HTMLWriter.shortCount) }
-                html.element(.small) { details(of: purchase, &$0) }
+                html.element(.small) { details(of: item, &$0) }
             }
             cell(1, &html) { html in
                 html.element(.span, .styles([.badge, item.access.style]), phrase: item.access.phrase)
@@ -68,9 +68,13 @@ extension Report {
         }
     }
 
-    private func details(of purchase: Purchase, _ html: inout HTMLWriter) {
+    private func details(of item: Entitlements.Item, _ html: inout HTMLWriter) {
+        let purchase = item.purchase
         productType(purchase.productType, &html)
-        if purchase.quantity != 1 {
+        if let seats = item.seats, let periodSeats = item.periodSeats {
+            html.text(" · ")
+            html.phrase(.seatsOf, .number(seats), .number(periodSeats))
+        } else if purchase.quantity != 1, item.quantity != 1 {
             html.text(" · ")
             html.phrase(.quantityOf, .number(purchase.quantity))
         }

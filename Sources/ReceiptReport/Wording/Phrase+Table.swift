@@ -211,6 +211,7 @@ extension Phrase {
         case .transactionID: ("Transaction", "交易")
         case .originalTransactionID: ("Original", "原始交易")
         case .quantityOf: ("quantity {0}", "数量 {0}")
+        case .seatsOf: ("{0} of {1} seats", "{1} 个席位中的 {0} 个")
         case .active: ("Access", "可用")
         case .owned: ("Owned", "拥有")
         case .consumable: ("Grant once", "发放一次")

@@ -43,7 +43,7 @@ enum Phrase: Words, CaseIterable {
 
     // Purchases
     case noPurchases, purchaseCount, rowsShown, incompletePurchases
-    case product, gives, why, bought, identifiers, transactionID, originalTransactionID, quantityOf
+    case product, gives, why, bought, identifiers, transactionID, originalTransactionID, quantityOf, seatsOf
     case active, owned, consumable, notYet, expired, revoked, upgraded, lengthUnknown, undetermined
     case whyActive, whyActiveGrace, whyOwned, whyConsumable, whyConsumablePart, whyNotYet, whyExpired,
         whyEvidenceExpired, whyRevoked, whyRevokedUndated
