@@ -126,6 +126,18 @@ import TrialSupport
         }
     }
 
+    @Test func `the seats of a transaction are told, less those that were refunded`() throws {
+        let desk = try DeskFixture()
+        let seats = try desk.coins(id) {
+            ($0.productType, $0.quantity) = (.autoRenewableSubscription, 8)
+            $0.expiresDate = DeskFixture.start + .seconds(86_400)
+            $0.payload["multiSeatInfo"] = ["revokedSeatQuantity": 2]
+        }
+        try desk.redeem(seats, for: "anna")
+        let story = try words(desk.browser().search(id))
+        #expect(story.contains("Its seats: 6.") && story.contains("Granted to anna: 1 × com.example.app.coins"))
+    }
+
     @Test(arguments: [(nil, nil), (500, 0), (50_000, 50), (99_999, 99), (100_000, 100)] as [(Int64?, Int?)])
     func `Apple says the refunded part in thousandths of a percent`(percentage: Int64?, whole: Int?) {
         let refund = RefundFact(

@@ -138,7 +138,7 @@ struct SearchPage {
                                 SupportPhrase.ownsUntil, .text(item.purchase.productID), .localDate(until), place)
                         } else {
                             html.phrase(
-                                SupportPhrase.ownsItem, .text(item.purchase.productID), .number(item.purchase.quantity),
+                                SupportPhrase.ownsItem, .text(item.purchase.productID), .number(item.quantity),
                                 place)
                         }
                         html.text(" ")

@@ -1,4 +1,4 @@
-import AppStoreReceipt
+@_spi(Ledger) import AppStoreReceipt
 import PurchaseLedger
 @_spi(Surfaces) import ReceiptReport
 import StrictText
@@ -60,8 +60,10 @@ struct StoryEntry {
             return [StoryEntry(purchase.purchaseDate, Sentence(.bought, .number(purchase.quantity), product))]
         }
         let words: SupportPhrase = purchase.ownershipType == .assigned ? .assignedAs : .boughtAs
+        var sentences = [Sentence(words, product, .localDate(end))]
+        if purchase.saysSeats { sentences.append(Sentence(.seats, .number(purchase.seatCount))) }
         return [
-            StoryEntry(purchase.purchaseDate, Sentence(words, product, .localDate(end))),
+            StoryEntry(at: purchase.purchaseDate, sentences: sentences),
             StoryEntry(end, Sentence(.ends)),
         ]
     }

@@ -183,6 +183,7 @@ extension SupportPhrase {
         case .bought: ("Bought at Apple: {0} × {1}.", "在 Apple 购买：{0} × {1}。")
         case .boughtAs: ("Bought at Apple: {0}, until {1}.", "在 Apple 购买：{0}，至 {1}。")
         case .assignedAs: ("Assigned at Apple: a seat of {0}, until {1}.", "在 Apple 获得分配的席位：{0}，至 {1}。")
+        case .seats: ("Its seats: {0}.", "席位数：{0}。")
         case .ends: ("Its period ends.", "周期结束。")
         case .owned: ("{0} became its owner.", "{0} 成为其所有者。")
         case .granted: ("Granted to {0}: {1} × {2}.", "已发放给 {0}：{1} × {2}。")

@@ -24,7 +24,7 @@ enum SupportPhrase: Words, CaseIterable {
         unconfirmed
 
     // The story
-    case whatHappened, bought, boughtAs, assignedAs, ends, owned, granted, refunded, refundedUndated,
+    case whatHappened, bought, boughtAs, assignedAs, seats, ends, owned, granted, refunded, refundedUndated,
         assignmentRevoked, reasonAppIssue, percent, notificationArrived, tried, triedOften, triedRefused,
         triedRefusedOften, inRequest, transactionIs, transferred, adjusted, gaveProduct, sentAgain, asked, takenBack,
         told, waiting, dead,
