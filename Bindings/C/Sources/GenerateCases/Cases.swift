@@ -129,6 +129,12 @@ extension Case {
         entitlements("entitlements: consumable, refunded in part", .jws, "jws/consumable-refunded-in-part.jws"),
         entitlements("entitlements: consumable of quantity 0", .jws, "jws/consumable-of-none.jws"),
         entitlements("entitlements: family-shared", .jws, "jws/transaction-family-shared.jws"),
+        entitlements("entitlements: assigned", .jws, "jws/transaction-assigned.jws"),
+        entitlements("entitlements: no longer assigned", .jws, "jws/transaction-no-longer-assigned.jws"),
+        entitlements("entitlements: eight seats", .jws, "jws/transaction-of-eight-seats.jws"),
+        entitlements(
+            "entitlements: a period of nine seats", .jws, "jws/period-of-nine-seats-added.jws",
+            "jws/period-of-nine-seats-bought-first.jws"),
         entitlements("entitlements: length unknown", .jws, "jws/transaction-non-renewing.jws"),
         entitlements(
             "entitlements: length stated", .jws.with { $0.productTypes = ["season": .nonRenewing(days: 90)] },
