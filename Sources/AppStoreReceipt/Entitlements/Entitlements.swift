@@ -160,7 +160,8 @@ extension Entitlements {
         case upgraded(at: Instant?)
         /// A non-renewing subscription, whose length only the app knows: it was not among `productTypes`.
         case lengthUnknown
-        /// The evidence does not say enough: a subscription without an end, or an old record that says neither what kind of product it is for nor when it ends.
+        /// The evidence does not say enough: a subscription without an end, an old record that says neither what kind
+        /// of product it is for nor when it ends, or a type of product or an ownership that this version does not know.
         case undetermined
 
         /// A Boolean value that indicates whether the purchase gives access: it is ``active(until:)`` or ``owned``.

@@ -34,10 +34,15 @@ struct Period {
     /// The date of the upgrade that replaced this renewal before it began.
     var replacedBeforeStart: Instant?
 
+    /// Whether nothing can be decided, because Apple signed a type or an ownership that is not known. It replaces
+    /// nothing.
+    private let hasUnknownValue: Bool
+
     /// Whether this is a period of a subscription that renews. A record without a type that has an end is one.
     var isOfSubscription: Bool {
-        guard expires != nil, let type = purchase.productType else { return expires != nil }
-        return type != .consumable && type != .nonConsumable && type != .nonRenewingSubscription
+        guard expires != nil, !hasUnknownValue else { return false }
+        guard let type = purchase.productType else { return true }
+        return type == .autoRenewableSubscription || type == .freeSubscription
     }
 
     /// Whether the signed quantity is the number of seats, and not of products.
@@ -93,6 +98,7 @@ extension Period {
         revoked = purchase.revocation
         remainingQuantity = purchase.remainingQuantity
         isUpgraded = purchase.isUpgraded ?? false
+        hasUnknownValue = purchase.hasUnknownValue
     }
 
     /// Adds another transaction of the period.
@@ -142,13 +148,17 @@ extension Period {
             case .expired: return .expired(at: end.date)
             case .upgraded: return .upgraded(at: date)
             case .revoked:
-                guard purchase.productType == .consumable, let remainingQuantity, remainingQuantity > 0 else {
+                guard purchase.productType == .consumable || hasUnknownValue, let remainingQuantity,
+                    remainingQuantity > 0
+                else {
                     return .revoked(at: date)
                 }
-                return moment.hasBegun(start) ? .consumable(quantity: remainingQuantity) : .notYet(from: start)
+                guard moment.hasBegun(start) else { return .notYet(from: start) }
+                return hasUnknownValue ? .undetermined : .consumable(quantity: remainingQuantity)
             }
         }
         guard moment.hasBegun(start) else { return .notYet(from: start) }
+        guard !hasUnknownValue else { return .undetermined }
         switch purchase.productType {
         case .consumable: return .consumable(quantity: purchase.quantity)
         case .nonConsumable: return .owned

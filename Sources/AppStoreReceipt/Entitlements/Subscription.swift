@@ -37,5 +37,11 @@ public struct Subscription: Hashable, Sendable {
     /// for members.
     public var seats: Int? { currentPeriod.periodSeats }
     /// A Boolean value that indicates whether the subscription will renew; `nil` if it is not known.
-    public var willRenew: Bool? { renewal?.autoRenewStatus.map { $0 == .on } }
+    public var willRenew: Bool? {
+        switch renewal?.autoRenewStatus {
+        case .on?: true
+        case .off?: false
+        default: nil
+        }
+    }
 }

@@ -11,6 +11,8 @@ public struct OwnershipType: OpenStringValue {
     public static let familyShared = OwnershipType(rawValue: "FAMILY_SHARED")
     /// The buyer of a subscription with several seats, or an organization, assigned one of them to the customer.
     public static let assigned = OwnershipType(rawValue: "ASSIGNED")
+
+    static let known = [purchased, familyShared, assigned]
 }
 
 /// The causes of a transaction.

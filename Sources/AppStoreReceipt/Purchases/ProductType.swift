@@ -16,7 +16,8 @@ public struct ProductType: OpenStringValue {
     /// A free subscription in Newsstand. Only receipts contain it.
     public static let freeSubscription = ProductType(rawValue: "Free Subscription")
 
-    private static let byReceiptNumber = [
+    /// All types that are known, in the order of their numbers in receipts.
+    static let known = [
         nonConsumable, consumable, nonRenewingSubscription, autoRenewableSubscription, freeSubscription,
     ]
 
@@ -24,13 +25,13 @@ public struct ProductType: OpenStringValue {
     package init(receiptNumber: Int64) {
         let index = Int(exactly: receiptNumber) ?? -1
         self =
-            Self.byReceiptNumber.indices.contains(index)
-            ? Self.byReceiptNumber[index] : ProductType(rawValue: String(receiptNumber))
+            Self.known.indices.contains(index)
+            ? Self.known[index] : ProductType(rawValue: String(receiptNumber))
     }
 
     /// The number in attribute 1707 of a receipt; `nil` for a name without one.
     package var receiptNumber: Int64? {
-        Self.byReceiptNumber.firstIndex(of: self).map { Int64($0) } ?? Int64(rawValue)
+        Self.known.firstIndex(of: self).map { Int64($0) } ?? Int64(rawValue)
     }
 }
 

@@ -158,6 +158,13 @@ extension Purchase {
     /// of members repeat the numbers of the buyer.
     @_spi(Ledger) public var saysSeats: Bool { isOfBuyer && (multiSeatInfo != nil || quantity != 1) }
 
+    /// A Boolean value that indicates whether Apple signed a type or an ownership that this version does not know, so
+    /// that nothing can be decided.
+    @_spi(Surfaces) public var hasUnknownValue: Bool {
+        !(productType.map(ProductType.known.contains) ?? true)
+            || !(ownershipType.map(OwnershipType.known.contains) ?? true)
+    }
+
     /// Whether the customer bought the product, as far as the evidence says.
     var isOfBuyer: Bool { ownershipType == nil || ownershipType == .purchased }
 }
