@@ -139,6 +139,7 @@ extension Report {
         case .upgraded(let date?): html.phrase(.whyUpgraded, .date(date))
         case .upgraded(nil): html.phrase(.whyUpgradedUndated)
         case .lengthUnknown: html.phrase(.whyLengthUnknown, statement)
+        case .undetermined where purchase.hasUnknownValue: html.phrase(.whyUnknownValue)
         case .undetermined: html.phrase(.whyUndetermined, statement)
         }
     }

@@ -256,6 +256,11 @@ extension Phrase {
                 "The evidence does not say what kind of product it is, or when it ends: state it ({0}).",
                 "凭证未说明产品类型或结束日期：请说明（{0}）。"
             )
+        case .whyUnknownValue:
+            (
+                "Apple signed a type of product or an ownership that this version does not know.",
+                "Apple 签署了当前版本不认识的产品类型或所有权。"
+            )
         case .reasonAppIssue: ("Stated reason: a problem with the app.", "所述原因：App 存在问题。")
         case .refundFull: ("The whole price was refunded.", "已全额退款。")
         case .refundPart: ("{0} % of the price was refunded.", "已退还 {0}% 的价款。")
