@@ -180,9 +180,7 @@ let package = Package(
     ]
 )
 
-/// The test targets to build, if not all: `.ci/run` needs three of them under ThreadSanitizer.
+/// The test targets to build, if not all: `scripts/test MODULE` names those of the module.
 if let names = Context.environment["RECEIPT_TEST_TARGETS"]?.split(separator: ",").map(String.init) {
-    let unknown = names.filter { name in !package.targets.contains { $0.name == name } }
-    precondition(unknown.isEmpty, "RECEIPT_TEST_TARGETS names no target: \(unknown)")
     package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
 }

@@ -196,3 +196,8 @@ let package = Package(
             ["HTTPService", "LedgerService", strictText, "TrialSupport", library("AppStoreReceiptTesting")]),
     ]
 )
+
+/// The test targets to build, if not all: `scripts/test MODULE` names those of the module.
+if let names = Context.environment["RECEIPT_TEST_TARGETS"]?.split(separator: ",").map(String.init) {
+    package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
+}

@@ -424,7 +424,7 @@ parser.add_argument("--steps", type=int, default=60)
 parser.add_argument("--only", help="the backend in this language")
 parser.add_argument("--programs", choices=["debug", "release"], default="release", help="the build whose programs run")
 arguments = parser.parse_args()
-RECEIPT, SERVER = HERE / f"../../.build/{arguments.programs}/receipt", HERE / f"../.build/{arguments.programs}/receipt-server"
+RECEIPT, SERVER = (HERE / f"../../.build/{arguments.programs}/{name}" for name in ("receipt", "receipt-server"))
 print(f"seed {arguments.seed}", flush=True)
 with tempfile.TemporaryDirectory() as temporary:
     FOLDER = Path(temporary)
