@@ -22,7 +22,7 @@ func target(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 /// The tests of the target `name`, which mirror its sources.
 func tests(of name: String, _ dependencies: [Target.Dependency] = []) -> Target {
     .testTarget(
-        name: "\(name)Tests", dependencies: [.init(stringLiteral: name), "TestSupport"] + dependencies,
+        name: "\(name)Tests", dependencies: [.init(stringLiteral: name), "Sampling", "TestSupport"] + dependencies,
         swiftSettings: settings)
 }
 
@@ -56,6 +56,7 @@ let package = Package(
         .library(name: "_StrictText", targets: ["StrictText"]),
         .library(name: "_LibcryptoHandles", targets: ["LibcryptoHandles"]),
         .library(name: "_SeededRandom", targets: ["SeededRandom"]),
+        .library(name: "_Sampling", targets: ["Sampling"]),
         .library(name: "_ReceiptReport", targets: ["ReceiptReport"]),
         .library(name: "_FuzzSupport", targets: ["FuzzSupport"]),
     ],
@@ -129,6 +130,7 @@ let package = Package(
                 "SpanASN1", "SpanPKCS7", "SignatureTrust", "CMSTrust", "AppStoreReceipt", "AppStoreReceiptTesting",
                 "CLibcryptoOracle",
             ]),
+        .target(name: "Sampling", path: "Tests/Sampling", swiftSettings: settings),
         .target(
             name: "TestSupport",
             dependencies: ["SpanASN1", "SpanPKCS7", "SignatureTrust", "AppStoreReceipt", "AppStoreReceiptTesting"],
@@ -166,15 +168,16 @@ let package = Package(
             name: "HardeningTests",
             dependencies: [
                 "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "CMSTrust", "AppStoreReceipt",
-                "AppStoreReceiptFoundation", "AppStoreReceiptTesting", "FuzzSupport", "TestSupport", "fork-trial",
+                "AppStoreReceiptFoundation", "AppStoreReceiptTesting", "FuzzSupport", "Sampling", "TestSupport",
+                "fork-trial",
                 "out-of-memory-trial",
             ],
             swiftSettings: settings),
         .testTarget(
             name: "ReceiptCommandTests",
             dependencies: [
-                "receipt", "AppStoreReceipt", "AppStoreReceiptTesting", "SignatureTrust", "SpanASN1", "StrictText",
-                "TestSupport",
+                "receipt", "AppStoreReceipt", "AppStoreReceiptTesting", "Sampling", "SignatureTrust", "SpanASN1",
+                "StrictText", "TestSupport",
             ],
             swiftSettings: settings),
     ]

@@ -20,6 +20,8 @@ let largeMemory = library("_LargeMemory")
 let strictText = library("_StrictText")
 let libcryptoHandles = library("_LibcryptoHandles")
 let seededRandom = library("_SeededRandom")
+/// How much of its work a long test does.
+let sampling = library("_Sampling")
 
 /// `.ci/run` has the code under test optimized, since running it takes longer than compiling it. Tests are not: they crash the optimizer of Swift 6.3.1.
 let optimization: [SwiftSetting] =
@@ -156,12 +158,12 @@ let package = Package(
             of: "PurchaseLedger",
             [
                 "Reconciliation", "AppStoreServerAPI", "AppStoreServerTesting", "LedgerTestSupport", strictText,
-                libcryptoHandles, seededRandom, library("AppStoreReceiptTesting"),
+                libcryptoHandles, sampling, seededRandom, library("AppStoreReceiptTesting"),
             ]),
         .testTarget(
             name: "AppStoreServerTests",
             dependencies: [
-                "AppStoreServerAPI", "AppStoreServerTesting", strictText, seededRandom, "LedgerTestSupport",
+                "AppStoreServerAPI", "AppStoreServerTesting", strictText, sampling, seededRandom, "LedgerTestSupport",
                 "fake-app-store",
                 library("AppStoreReceipt"), library("AppStoreReceiptTesting"),
             ], exclude: ["compare-with-apple.py", "compare-clients.py", "compare-with-apple"],
@@ -170,7 +172,7 @@ let package = Package(
             name: "ReconciliationTests",
             dependencies: [
                 "Reconciliation", "PurchaseLedger", "AppStoreServerAPI", "AppStoreServerTesting", "LedgerTestSupport",
-                strictText, seededRandom, library("AppStoreReceipt"), library("AppStoreReceiptTesting"),
+                strictText, sampling, seededRandom, library("AppStoreReceipt"), library("AppStoreReceiptTesting"),
             ], swiftSettings: toolSettings),
         tests(of: "HTTPService", [strictText, "TrialSupport"]),
         .testTarget(
@@ -186,7 +188,7 @@ let package = Package(
             dependencies: [
                 "LedgerService", "HTTPService", "PurchaseLedger", "Reconciliation", "AppStoreServerAPI",
                 "AppStoreServerTesting", "TrialSupport", "LedgerTestSupport", "receipt-server", "server-trial",
-                "CSQLite",
+                "CSQLite", sampling,
             ], swiftSettings: toolSettings),
         .testTarget(
             name: "EndToEndTests", dependencies: ["TrialSupport", "receipt-server", library("AppStoreReceiptTesting")],

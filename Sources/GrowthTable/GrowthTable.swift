@@ -18,6 +18,10 @@ struct GrowthTable {
     var isThorough = false
     /// The words that the place, filling and operation of a row must contain.
     var filter: [String] = []
+    /// One filling in so many is measured, or all.
+    var divisor: UInt64 = 1
+    /// Chooses the fillings that are measured.
+    var seed: UInt64 = 0
 
     private(set) var rowCount = 0
     private(set) var failures: [Row] = []
@@ -76,7 +80,7 @@ struct GrowthTable {
     /// Measures and prints.
     mutating func add(_ place: Place) throws {
         var worst: [Row] = []
-        for filling in place.slot.fillings(place.choice) {
+        for filling in place.slot.fillings(place.choice) where isChosen("\(place.name) | \(filling.name)") {
             for row in try rows(place, filling) {
                 rowCount += 1
                 if let family = place.family {
@@ -94,6 +98,13 @@ struct GrowthTable {
             }
         }
         for row in worst { print(row.text) }
+    }
+
+    /// FNV-1a: the fillings of one name are chosen in some places and not in others.
+    private func isChosen(_ name: String) -> Bool {
+        guard divisor > 1 else { return true }
+        let hash = name.utf8.reduce(seed ^ 0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        return (hash >> 32) % divisor == 0
     }
 
     /// The operations that succeeded for no input: `family: operation`.
@@ -197,13 +208,26 @@ extension GrowthTable {
     ///
     /// - Parameters:
     ///   - program: the path of `receipt`.
-    ///   - words: `--all`, `--thorough`, and words that all rows must contain.
+    ///   - words: `--all`, `--thorough`, `--sample` with two numbers, and words that all rows must contain.
     /// - Returns: 1 if a row failed, or if the table does not detect quadratic work.
     static func run(_ program: String, _ words: [String]) throws -> CInt {
         var table = GrowthTable()
         table.printsAll = words.contains("--all")
         table.isThorough = words.contains("--thorough")
-        table.filter = words.filter { !$0.hasPrefix("--") }
+        var rest = words[...]
+        while let word = rest.popFirst() {
+            if word == "--sample" {
+                guard let divisor = rest.popFirst().flatMap({ UInt64($0) }), divisor > 0,
+                    let seed = rest.popFirst().flatMap({ UInt64($0) })
+                else {
+                    Self.reportError("--sample takes two numbers: one filling in how many, and a seed")
+                    return 2
+                }
+                (table.divisor, table.seed) = (divisor, seed)
+            } else if !word.hasPrefix("--") {
+                table.filter.append(word)
+            }
+        }
         guard try table.findsGrowth() else {
             Self.reportError(
                 "What is quadratic does not look so, or what is linear does: nothing can be measured here.")
@@ -227,7 +251,9 @@ extension GrowthTable {
         Self.reportError("\(table.rowCount) rows, \(table.failures.count) failed")
         for row in table.failures { Self.reportError(row.text) }
         // A word that is in no row is a mistake.
-        guard table.filter.isEmpty else { return table.failures.isEmpty && table.rowCount > 0 ? 0 : 1 }
+        guard table.filter.isEmpty && table.divisor == 1 else {
+            return table.failures.isEmpty && table.rowCount > 0 ? 0 : 1
+        }
         let neverCompleted = table.neverCompleted
         for operation in neverCompleted {
             Self.reportError("Refuses everything, so that nothing is measured: \(operation)")

@@ -8,10 +8,10 @@ import Darwin
 
 // How the time of everything grows that a stranger can fill: `scripts/measure/growth-table` runs it.
 //
-//   growth-table RECEIPT [--all] [--thorough] [WORD]...
+//   growth-table RECEIPT [--all] [--thorough] [--sample N SEED] [WORD]...
 
 guard CommandLine.arguments.count > 1 else {
-    print("usage: growth-table RECEIPT [--all] [--thorough] [WORD]...")
+    print("usage: growth-table RECEIPT [--all] [--thorough] [--sample N SEED] [WORD]...")
     exit(2)
 }
 exit(try GrowthTable.run(CommandLine.arguments[1], Array(CommandLine.arguments.dropFirst(2))))

@@ -1,5 +1,6 @@
 import AppStoreReceiptTesting
 import CMSTrust
+import Sampling
 import SignatureTrust
 import SpanASN1
 import SpanPKCS7
@@ -274,7 +275,7 @@ import Testing
         let verifier = try CMSVerifier(policy: policy)
         let leaf = try Fingerprint(of: authority.leaf.certificate.span)
         var accepted = 0
-        let indices = LongTests.share(bytes.indices, oneIn: 5)
+        let indices = Sampling.share(bytes.indices, of: "message-bytes")
         for index in indices {
             var changed = bytes
             changed[index] ^= 1 << UInt8.random(in: 0..<8)

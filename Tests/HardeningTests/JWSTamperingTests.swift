@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
+import Sampling
 import TestSupport
 import Testing
 
@@ -40,7 +41,7 @@ import Testing
         }
     }
 
-    @Test(arguments: LongTests.parts(0..<8))
+    @Test(arguments: Sampling.share(0..<8, of: "jws-bits"))
     func `a flipped bit is refused`(bit: Int) throws {
         let sample = try Sample()
         for offset in sample.text.indices {

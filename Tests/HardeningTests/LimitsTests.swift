@@ -2,6 +2,7 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import CMSTrust
 import Foundation
+import Sampling
 import SignatureTrust
 import SpanASN1
 import SpanPKCS7
@@ -60,7 +61,7 @@ import Testing
             for entryPoint in try EntryPoint.all.get() {
                 let start = entryPoint.input.prefix(5)
                 if input.prefix(5) != start {
-                    input = filled(start + [0], with: filling, count: LongTests.areOn ? 64_000_000 : 8_000_000)
+                    input = filled(start + [0], with: filling, count: Sampling.count("oversized-bytes"))
                 }
                 let small = await least(entryPoint.call(entryPoint.input + [0x0A]))
                 let large = await least(entryPoint.call(input))

@@ -1,3 +1,4 @@
+import Sampling
 import Testing
 
 /// Verifies while allocations of libcrypto fail. `Tests/OutOfMemoryTrial` is the process in which they do; `scripts/measure/out-of-memory-table` tries all of them.
@@ -9,7 +10,7 @@ import Testing
         ("message", 97), ("message-with-policies", 13),
     ]
 
-    @Test(.timeLimit(.minutes(5)), arguments: subjects)
+    @Test(.timeLimit(.minutes(5)), arguments: Sampling.share(subjects, of: "failing-allocations"))
     func `memory that runs out in libcrypto is an error of the host, and never a forgery`(
         subject: String, step: Int
     ) throws {

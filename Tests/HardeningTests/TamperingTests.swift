@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
+import Sampling
 import SpanASN1
 import SpanPKCS7
 import TestSupport
@@ -106,7 +107,7 @@ import Testing
         return (try Sample(bytes), try Verifiers(authority, bytes))
     }
 
-    @Test(arguments: LongTests.parts(0..<8))
+    @Test(arguments: Sampling.share(0..<8, of: "receipt-bits"))
     func `a flipped bit is refused, or lies outside all that is signed`(bit: Int) throws {
         let (sample, verifiers) = try Self.sample()
         var row = TamperingRow("receipt: each bit flipped")
@@ -161,7 +162,7 @@ import Testing
     }
 
     /// Before every element, after the last, and after every header; inside OCTET STRINGs and BIT STRINGs too.
-    @Test(arguments: LongTests.parts(0..<8))
+    @Test(arguments: Sampling.share(0..<8, of: "receipt-insertions"))
     func `a byte inserted where elements begin or end is refused`(part: Int) throws {
         let (sample, verifiers) = try Self.sample()
         let boundaries = Self.boundaries(of: sample.bytes)

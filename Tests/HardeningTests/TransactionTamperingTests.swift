@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
+import Sampling
 import StrictText
 import TestSupport
 import Testing
@@ -45,7 +46,7 @@ import Testing
         }
     }
 
-    @Test(arguments: LongTests.parts(0..<8))
+    @Test(arguments: Sampling.share(0..<8, of: "transaction-bits"))
     func `a flipped bit of what is signed, of the signature or of the certificate is refused`(bit: Int) throws {
         let sample = try Sample()
         var row = TamperingRow("transaction receipt: each bit of the decoded values flipped")
@@ -60,7 +61,7 @@ import Testing
         row.record()
     }
 
-    @Test(arguments: LongTests.parts(0..<8))
+    @Test(arguments: Sampling.share(0..<8, of: "transaction-list-bits"))
     func `a flipped bit of the list is refused, or lies in whitespace or in what is not signed`(bit: Int) throws {
         let sample = try Sample()
         let text = String(decoding: sample.list, as: UTF8.self)

@@ -1,5 +1,6 @@
 import AppStoreReceiptTesting
 import Foundation
+import Sampling
 import TestSupport
 import Testing
 
@@ -133,7 +134,7 @@ import Testing
     func `a file that ends anywhere is continued to what one run writes`(only: [String]) throws {
         let text = try folder.write("lines", someLines().joined(separator: "\n"))
         let whole = Array(run(["batch", "--root", root, "--brief"] + only + [text]).output.utf8)
-        for count in 0...whole.count {
+        for count in Sampling.share(0...whole.count, of: "cut-verdicts") {
             let file = try folder.write("verdicts", Array(whole.prefix(count)))
             let result = run(["batch", "--root", root, "--brief", "--jobs", "1", "--continue", file] + only + [text])
             #expect(result.output.isEmpty && result.errorOutput.isEmpty && result.status < 2)

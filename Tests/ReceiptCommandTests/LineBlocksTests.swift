@@ -1,5 +1,6 @@
 import AppStoreReceiptTesting
 import Foundation
+import Sampling
 import TestSupport
 import Testing
 
@@ -44,7 +45,7 @@ import Testing
 
     @Test func `the lines of blocks are those of the text, however it arrives`() throws {
         var generator = SeededGenerator()
-        for _ in 0..<(LongTests.areOn ? 60 : 15) {
+        for _ in 0..<Sampling.count("line-texts") {
             let typical = [1, 3, 40, 6000, 200_000].randomElement(using: &generator) ?? 1
             var text: [UInt8] = []
             for _ in 0..<Int.random(in: 0...(typical < 100 ? 10_000 : 20), using: &generator) {

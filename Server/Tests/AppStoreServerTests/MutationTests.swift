@@ -2,6 +2,7 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 @testable import AppStoreServerAPI
 import AppStoreServerTesting
+import Sampling
 import SeededRandom
 import StrictText
 import Foundation
@@ -25,8 +26,7 @@ import Testing
         "Whatever bytes an answer has, it is read or refused within its bounds, and what is verified is what was signed"
     )
     func mutations() throws {
-        let isLong = ProcessInfo.processInfo.environment["RECEIPT_LONG_TESTS"] != nil
-        let count = isLong ? 200_000 : 3_000
+        let count = Sampling.count("mutated-answers")
         var generator = SeededGenerator()
         let shop = try Shop { $0.receiver = { _ in .success } }
         let id = shop.fill(consumables: 3, refunds: 1).transactionID

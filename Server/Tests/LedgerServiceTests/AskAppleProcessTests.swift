@@ -4,12 +4,13 @@ import AppStoreServerTesting
 import Foundation
 import LedgerTestSupport
 @testable import PurchaseLedger
+import Sampling
 import Testing
 import TrialSupport
 
 /// Servers and commands that ask, as processes.
 @Suite(.serialized) struct AskAppleProcessTests {
-    private static let isLong = ProcessInfo.processInfo.environment["RECEIPT_LONG_TESTS"] != nil
+    private static let isLong = Sampling.extent == .long
     private static var stores: [String] { PostgreSQLServer.binaries == nil ? ["SQLite"] : ["SQLite", "PostgreSQL"] }
 
     private func location(_ store: String, _ shop: AppleShop) throws -> String {
@@ -64,7 +65,7 @@ import TrialSupport
         var kills = 0
         func pages() -> Int { shop.store.requestCounts[.notificationHistory] ?? 0 }
         // At any moment of the first windows, of which the last have something.
-        while kills < (Self.isLong ? 60 : 12), try recordedCount(ledger) < total {
+        while kills < Sampling.count("killed-questions"), try recordedCount(ledger) < total {
             let server = try shop.serve(location)
             let asked = pages() + Int.random(in: 2...(Self.isLong ? 4 : 12))
             try wait { try pages() >= asked || recordedCount(ledger) == total }

@@ -1,6 +1,7 @@
 import Foundation
 import LedgerTestSupport
 @testable import PurchaseLedger
+import Sampling
 import Synchronization
 import Testing
 import TrialSupport
@@ -34,8 +35,7 @@ import TrialSupport
         _ store: String
     ) throws {
         let file = store == "sqlite" ? file : try PostgreSQLServer.shared.get().makeDatabase()
-        let rounds =
-            ProcessInfo.processInfo.environment["RECEIPT_LONG_TESTS"] != nil ? 100 : store == "sqlite" ? 50 : 10
+        let rounds = Sampling.count("crashes" + (store == "sqlite" ? "" : "-postgresql"))
         let receiver = try WebhookReceiver { _ in 200 }
         let clients = Guarded(Clients())
         for _ in 0..<rounds {

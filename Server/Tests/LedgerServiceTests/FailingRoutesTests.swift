@@ -5,14 +5,14 @@ import Foundation
 @testable import LedgerService
 import LedgerTestSupport
 @testable import PurchaseLedger
+import Sampling
 import Testing
 import TrialSupport
 
 /// What is answered over HTTP while calls of SQLite to the system fail: each call in turn.
 @Suite(.serialized) struct FailingRoutesTests {
-    private static let isLong = ProcessInfo.processInfo.environment["RECEIPT_LONG_TESTS"] != nil
     /// In the short run, one call of so many is tried, beginning with a random one.
-    private static let stride = isLong ? 1 : 23
+    private static let stride = Sampling.count("failing-route-calls")
 
     private static let token = "token-of-the-backend-1234"
 

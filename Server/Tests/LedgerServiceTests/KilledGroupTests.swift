@@ -1,6 +1,7 @@
 import Foundation
 import LedgerTestSupport
 @testable import PurchaseLedger
+import Sampling
 import Testing
 import TrialSupport
 
@@ -13,7 +14,7 @@ import TrialSupport
         let evidence = try MintedEvidence()
         defer { evidence.remove() }
         let file = store == "sqlite" ? evidence.path("ledger.db") : try PostgreSQLServer.shared.get().makeDatabase()
-        let rounds = ProcessInfo.processInfo.environment["RECEIPT_LONG_TESTS"] != nil ? 100 : 3
+        let rounds = Sampling.count("killed-groups")
         let trial = ServerProcess.executable.deletingLastPathComponent().appending(path: "server-trial")
         var answered: Set<String> = []
         var killedCount = 0

@@ -1,14 +1,14 @@
 import Foundation
 import LedgerTestSupport
 @testable import PurchaseLedger
+import Sampling
 import Synchronization
 import Testing
 import TrialSupport
 
 /// Two servers, each a process of its own, over one database.
 @Suite(.serialized, .enabled(if: PostgreSQLServer.binaries != nil)) struct TwoServersTests {
-    /// 2000 requests, and 10,000 in the long run.
-    private static let count = ProcessInfo.processInfo.environment["RECEIPT_LONG_TESTS"] == nil ? 2000 : 10_000
+    private static let count = Sampling.count("shared-requests")
 
     @Test func `two servers grant each of 100 transactions once, to one of 50 accounts, and tell it once`() throws {
         let minted = try MintedEvidence()

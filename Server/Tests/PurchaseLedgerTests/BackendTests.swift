@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 @testable import PurchaseLedger
+import Sampling
 import SeededRandom
 import SpanASN1
 import Testing
@@ -11,7 +12,7 @@ import Testing
     func `a backend that follows Deliver has what was granted, whatever happens`(_ place: Place) throws {
         var generator = SeededGenerator()
         let customers = try (1...25).map { try Customer($0, using: &generator) }
-        for _ in 0..<(LongTests.areOn ? 10_000 : 1000) / customers.count {
+        for _ in 0..<Sampling.count("backend-histories") / customers.count {
             var world = World(try RestorableLedger(place, at: day(0)), customers, generator)
             try world.run()
             generator = world.generator

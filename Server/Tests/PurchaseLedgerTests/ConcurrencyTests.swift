@@ -3,6 +3,7 @@ import AppStoreReceiptTesting
 import Foundation
 import LedgerTestSupport
 @testable import PurchaseLedger
+import Sampling
 import SeededRandom
 import Synchronization
 import Testing
@@ -154,7 +155,7 @@ import Testing
         let location = try place.makeLocation()
         let ledgers = try (0..<2).map { _ in try PurchaseLedger(location.text) }
         var generator = SeededGenerator()
-        for round in 0..<(LongTests.areOn ? 400 : 40) {
+        for round in 0..<Sampling.count("ownership-races") {
             var history = PurchaseHistory(bundleID: Minted.bundleID, customer: round + 1)
             let (anna, ben) = ("anna \(round)", "ben \(round)")
             let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
@@ -265,7 +266,7 @@ import Testing
         let ledgers = try (0..<2).map { _ in try PurchaseLedger(location.text) }
         var generator = SeededGenerator()
         var history = PurchaseHistory(bundleID: Minted.bundleID)
-        for round in 0..<(LongTests.areOn ? 400 : 40) {
+        for round in 0..<Sampling.count("grant-races") {
             let account = "anna \(round)"
             let coins = (0..<2).map { _ in history.buyConsumable("coins", at: day(0)) }
             let evidence = try coins.map { try history.evidence($0, signedAt: day(0)) }
@@ -347,7 +348,7 @@ import Testing
         let before = try deadlocks()
         var generator = SeededGenerator()
         let failures = Guarded<[String]>([])
-        for round in 0..<(LongTests.areOn ? 100 : 3) {
+        for round in 0..<Sampling.count("deadlock-rounds") {
             var history = PurchaseHistory(bundleID: Minted.bundleID, customer: round + 1)
             let coins = (0..<60).map { _ in history.buyConsumable("coins", at: day(0)) }
             let subscriptions = (0..<10).map { number in

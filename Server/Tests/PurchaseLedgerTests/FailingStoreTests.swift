@@ -3,6 +3,7 @@ import AppStoreReceiptTesting
 import Foundation
 import LedgerTestSupport
 @testable import PurchaseLedger
+import Sampling
 import SeededRandom
 import Testing
 
@@ -11,7 +12,7 @@ import Testing
     private static let acts = Result { try LedgerActs() }
 
     /// In the short run, one call of so many is tried, beginning with a random one.
-    private static let stride = LongTests.areOn ? 1 : 9
+    private static let stride = Sampling.count("failing-store-calls")
 
     /// Performs all acts of ``LedgerActs``, each until it is answered.
     ///

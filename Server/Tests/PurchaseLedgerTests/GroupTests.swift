@@ -3,6 +3,7 @@ import AppStoreReceiptTesting
 import Foundation
 import LedgerTestSupport
 @testable import PurchaseLedger
+import Sampling
 import SeededRandom
 import Testing
 
@@ -71,7 +72,7 @@ import Testing
     @Test(arguments: Place.available)
     func `a member of a group that fails leaves the others as if it had run alone`(_ place: Place) throws {
         var generator = SeededGenerator()
-        for _ in 0..<(LongTests.areOn ? 100 : 6) {
+        for _ in 0..<Sampling.count("failing-groups") {
             var history = PurchaseHistory(bundleID: Minted.bundleID)
             let (group, alone) = (try place.makeLocation(), try place.makeLocation())
             let ledgers = [try PurchaseLedger(group.text), try PurchaseLedger(alone.text)]
@@ -162,7 +163,7 @@ import Testing
         let location = try Place.postgreSQL.makeLocation()
         let proxy = try LossyProxy(before: location.text)
         let ledger = try PurchaseLedger(proxy.uri)
-        for round in 0..<(LongTests.areOn ? 100 : 5) {
+        for round in 0..<Sampling.count("lost-commits") {
             var history = PurchaseHistory(bundleID: Minted.bundleID, customer: round + 1)
             let requests = try (0..<20).map { number in
                 let coins = history.buyConsumable("coins", at: day(0))

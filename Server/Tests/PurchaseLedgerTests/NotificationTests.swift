@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 @testable import PurchaseLedger
+import Sampling
 import SeededRandom
 import Testing
 
@@ -78,10 +79,9 @@ struct OrderCase: CustomTestStringConvertible, Sendable {
         var deliveries = try history.verifiedNotifications(through: day(row.now)).map(Delivery.notification)
         deliveries.append(.redeem(try history.evidence(brought, signedAt: brought.purchaseDate)))
         var orders = orders(deliveries.count)
-        if !LongTests.areOn {
-            var generator = SeededGenerator()
-            orders = [orders[0]] + orders.shuffled(using: &generator).prefix(place == .sqlite ? 40 : 5)
-        }
+        var generator = SeededGenerator()
+        let count = Sampling.count("notification-orders" + (place == .sqlite ? "" : "-postgresql"))
+        if count < orders.count { orders = [orders[0]] + orders.shuffled(using: &generator).prefix(count) }
         var expected: (state: LedgerState, codes: [[String: String]])?
         for order in orders {
             try place.withLedger { ledger in

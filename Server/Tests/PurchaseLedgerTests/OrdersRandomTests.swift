@@ -2,6 +2,7 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import LedgerTestSupport
 @testable import PurchaseLedger
+import Sampling
 import SeededRandom
 import SpanASN1
 import Testing
@@ -12,7 +13,7 @@ import Testing
     @Test(arguments: Place.available)
     func `a ledger with tokens does as R1 to R15 say`(_ place: Place) throws {
         var generator = SeededGenerator()
-        let worlds = (LongTests.areOn ? 10_000 : 200) / 20
+        let worlds = Sampling.count("order-histories") / 20
         var customers: [TokenCustomer] = []
         for number in 0..<worlds {
             // Signatures take most of the time.

@@ -2,6 +2,7 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
 @testable import PurchaseLedger
+import Sampling
 import SpanASN1
 import Testing
 
@@ -46,7 +47,7 @@ import Testing
 
     @Test(arguments: Place.available)
     func `a backlog holds up neither new events nor redemptions, and no statement reads it all`(_ place: Place) throws {
-        let count = LongTests.areOn ? 200_000 : 20_000
+        let count = Sampling.count("backlog-events")
         try place.withLedger { ledger in
             try fill(ledger, count)
             let dialect = try ledger.store.read { (connection) throws(LedgerError) in connection.dialect }

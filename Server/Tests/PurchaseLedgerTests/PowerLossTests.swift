@@ -3,6 +3,7 @@ import AppStoreReceiptTesting
 import Foundation
 import LedgerTestSupport
 @testable import PurchaseLedger
+import Sampling
 import SeededRandom
 import Testing
 
@@ -28,8 +29,8 @@ import Testing
             let operations = disk.operations
             for position in 0...operations.count {
                 if position > 0 { cut.apply(operations[position - 1]) }
-                guard LongTests.areOn || Int.random(in: 0..<share, using: &generator) == 0 else { continue }
-                for _ in 0..<(LongTests.areOn ? 5 : 1) {
+                guard Sampling.extent == .long || Int.random(in: 0..<share, using: &generator) == 0 else { continue }
+                for _ in 0..<Sampling.count("power-cuts") {
                     let folder = try TemporaryFolder()
                     try cut.write(to: folder.path, using: &generator)
                     // The index of the log can be there, too, with anything in it.
@@ -119,7 +120,7 @@ import Testing
         let first = try WatchedDisk(folder.path)
         let answered = try perform(acts.acts.prefix(6), open(folder.path, first), first)
         var failures: [String] = []
-        for _ in 0..<(LongTests.areOn ? 20 : 4) {
+        for _ in 0..<Sampling.count("second-power-cuts") {
             var cut = DiskAfterCut(first)
             let position = Int.random(in: 0...first.operations.count, using: &cuts.generator)
             for operation in first.operations[..<position] { cut.apply(operation) }

@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 @testable import PurchaseLedger
+import Sampling
 import SeededRandom
 import Testing
 
@@ -9,7 +10,7 @@ import Testing
     @Test(arguments: Place.available)
     func `a ledger does as a simple model does`(_ place: Place) throws {
         var generator = SeededGenerator("\(place)")
-        let count = LongTests.areOn ? 10_000 : place == .sqlite ? 100 : 10
+        let count = Sampling.count("ledger-histories" + (place == .sqlite ? "" : "-postgresql"))
         // 25 customers have one ledger, so that their histories also meet what is in the tables.
         for first in stride(from: 0, to: count, by: 25) {
             var policy = LedgerPolicy()
@@ -20,7 +21,7 @@ import Testing
                     try compare(ledger, customer: customer, using: &generator)
                 }
             }
-            if LongTests.areOn, (first + 25) % 1000 == 0 { print("ledger: \(place): \(first + 25) histories") }
+            if Sampling.extent == .long, (first + 25) % 1000 == 0 { print("ledger: \(place): \(first + 25) histories") }
         }
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import LedgerTestSupport
+import Sampling
 import SeededRandom
 import Testing
 
@@ -10,16 +11,16 @@ import Testing
         $0.split(separator: "/").map(String.init)
     }
     /// One year that is always the same; in the long run 20 others on each database, in which servers look at their queue every few hours.
-    @Test(arguments: named != nil || LongTests.areOn ? Place.available : [.sqlite])
+    @Test(arguments: named != nil || Sampling.extent == .long ? Place.available : [.sqlite])
     func `in a year of faults, a ledger does as its model says`(_ place: Place) throws {
-        var hours: Int64 = LongTests.areOn ? 6 : 48
+        var hours: Int64 = Sampling.extent == .long ? 6 : 48
         var seeds: [UInt64] = [37]
         if let name = Self.named {
             try #require(name.count == 3, "RECEIPT_YEAR is SEED/HOURS/DATABASE")
             try #require(["sqlite", "postgreSQL"].contains(name[2]), "\(name[2]) is no database")
             guard name[2] == "\(place)" else { return }
             (seeds, hours) = ([try #require(UInt64(name[0]))], try #require(Int64(name[1])))
-        } else if LongTests.areOn {
+        } else if Sampling.extent == .long {
             var generator = SeededGenerator("years, \(place)")
             seeds = (0..<20).map { _ in generator.next() }
         }

@@ -1,6 +1,7 @@
 @_spi(Ledger) import AppStoreReceipt
 import AppStoreReceiptTesting
 @testable import PurchaseLedger
+import Sampling
 import SeededRandom
 import SpanASN1
 import StrictText
@@ -11,7 +12,7 @@ import Testing
     @Test func `the parts of a subscription decide what the whole decides`() throws {
         var generator = SeededGenerator()
         var dividedCount = 0
-        for _ in 0..<(LongTests.areOn ? 200_000 : 5000) {
+        for _ in 0..<Sampling.count("subscription-parts") {
             let purchases = randomPurchases(using: &generator)
             var variants: [TransactionKey: [FamilyEvidence.Variant]] = [:]
             for (number, purchase) in purchases.enumerated() {

@@ -107,8 +107,3 @@ extension PurchaseLedger {
         ).outcomes.map(\.outcome)
     }
 }
-
-/// Tests that try much. They do so where `RECEIPT_LONG_TESTS` is set, as `Server/test --long` does.
-enum LongTests {
-    static let areOn = ProcessInfo.processInfo.environment["RECEIPT_LONG_TESTS"] != nil
-}

@@ -2,13 +2,14 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import LedgerTestSupport
 @testable import PurchaseLedger
+import Sampling
 import SeededRandom
 import SpanASN1
 import Testing
 
 /// Two servers over one database: what arrives at both at the same moment.
 @Suite(.serialized) struct TokenRaceTests {
-    private static let count = LongTests.areOn ? 1000 : 50
+    private static let count = Sampling.count("token-races")
 
     private struct Race {
         let ledgers: [PurchaseLedger]

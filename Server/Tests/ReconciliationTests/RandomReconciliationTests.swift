@@ -6,23 +6,22 @@ import Foundation
 import LedgerTestSupport
 @testable import PurchaseLedger
 import Reconciliation
+import Sampling
 import SeededRandom
 import Testing
 
 /// Whatever faults: once they end, a ledger that asks has what a ledger has that heard everything.
 @Suite struct RandomReconciliationTests {
-    private static let isLong = ProcessInfo.processInfo.environment["RECEIPT_LONG_TESTS"] != nil
     /// The customers of one shop.
     private static let customerCount = 25
 
-    /// A simulation that failed, by the seed that it told: `RECEIPT_SEED=… swift test --filter RandomReconciliationTests`.
-    private static let seed = ProcessInfo.processInfo.environment["RECEIPT_SEED"].flatMap { UInt64($0) }
+    /// A simulation that failed, by the seed that it told: `RECEIPT_SIMULATION=SEED scripts/test Reconciliation`.
+    private static let seed = ProcessInfo.processInfo.environment["RECEIPT_SIMULATION"].flatMap { UInt64($0) }
 
-    /// In the long run, 5,000 histories on each database.
     @Test(arguments: Place.available)
     func `once faults end, a ledger that asks has what one has that heard everything`(_ place: Place) throws {
         var generator = SeededGenerator("reconciliation, \(place)")
-        let count = Self.seed != nil ? Self.customerCount : Self.isLong ? 5000 : 100
+        let count = Self.seed != nil ? Self.customerCount : Sampling.count("reconciliations")
         var totals = Simulation.Totals()
         for done in stride(from: 0, to: count, by: Self.customerCount) {
             let locations = try [place.makeLocation(), place.makeLocation()]
@@ -31,7 +30,7 @@ import Testing
             try simulation.run()
             withExtendedLifetime(locations) {}
             totals.add(simulation.totals)
-            if Self.isLong, (done + Self.customerCount) % 250 == 0 {
+            if Sampling.extent == .long, (done + Self.customerCount) % 250 == 0 {
                 print("reconciliation, \(place): \(done + Self.customerCount) histories, \(totals)")
             }
         }

@@ -1,5 +1,6 @@
 import AppStoreReceiptTesting
 import Foundation
+import Sampling
 import TestSupport
 import Testing
 
@@ -136,10 +137,10 @@ private struct Model {
 }
 
 @Suite struct RandomHistoryTests {
-    static let count = LongTests.areOn ? 10_000 : 200
+    static let count = Sampling.count("purchase-histories")
     /// Parts that run at the same time.
     static let partCount = 8
-    static let seed = UInt64.random(in: 0..<1 << 32)
+    static let seed = Sampling.seed % (1 << 32)
 
     @Test(arguments: 0..<partCount)
     func `every query from every source agrees with a simple model of random histories`(part: Int) throws {

@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
+import Sampling
 import SpanASN1
 import TestSupport
 import Testing
@@ -39,7 +40,7 @@ import Testing
         let seed = SeededGenerator()
         print("payloads: \(seed)")
         var generator = PayloadGenerator(random: seed)
-        let rounds = LongTests.areOn ? 1_500 : 400
+        let rounds = Sampling.count("payloads")
         var accepted = 0
         for round in 0..<rounds {
             generator.faultRate = round % 2 == 0 ? 1_000 : 60
@@ -55,7 +56,7 @@ import Testing
         print("mutations: \(seed)")
         var generator = PayloadGenerator(random: seed)
         generator.faultRate = 1_000_000
-        for round in 0..<(LongTests.areOn ? 40 : 15) {
+        for round in 0..<Sampling.count("mutated-payloads") {
             let payload = generator.payload()
             for _ in 0..<60 {
                 var mutated = payload

@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
+import Sampling
 import SpanASN1
 import TestSupport
 import Testing
@@ -94,7 +95,7 @@ import Testing
         let payload = try builder().payload()
         var receipts = Set<Receipt>()
         var hashes = Set<Int>()
-        let bits = LongTests.share(0..<8, oneIn: 4)
+        let bits = Sampling.share(0..<8, of: "hashed-bits")
         for index in payload.indices {
             for bit in bits {
                 var other = payload
