@@ -7,8 +7,8 @@ import collections, functools, hashlib, json, pathlib, re, subprocess, sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / ".build-mutants"
-GENERATED = ("SpanASN1", "SpanPKCS7", "StrictText", "LibcryptoHandles", "SignatureTrust", "CMSTrust", "AppStoreReceipt",
-             "ReceiptReport")
+# The other modules have tables alone, as the server has: their generated faults have not all been tried yet.
+GENERATED = "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust"
 UNCOMPILABLE = BUILD / "uncompilable.json"
 FILE_STRIDE = 1000  # numbers for each file, so that a change of one file leaves the switches of the others as they are
 

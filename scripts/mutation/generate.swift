@@ -2,21 +2,20 @@
 //
 // A fault is one change of one expression or statement. Its operator says which:
 //
-//   true, false  A Boolean expression has this value: a check is skipped, or always fails. Of `a && b`, each operand is held
-//                true; of `a || b`, each is held false.
-//   never        An `if` is not taken.
-//   shift        A comparison has the other limit: `<` for `<=`, `>` for `>=`, and the other way round.
+//   true, false  A Boolean expression in a check has this value. A check is the condition of a `guard`, or of an `if` that throws or
+//                returns. Each of its conditions is held true, so that the check is skipped or only another part of it counts. Of
+//                `a && b`, each operand is held true; of `a || b`, each is held false.
+//   never        An `if` that throws or returns is not taken.
+//   shift        A comparison in a check has the other limit: `<` for `<=`, `>` for `>=`, and the other way round.
 //   raise        A property `maximum…` is larger by one.
-//   flip         A Boolean literal is the other one.
-//   drop         A statement is left out: a call, or an assignment that does not initialize a variable.
-//   swap         Two neighboring arguments of a call change places, if they have one type and one kind of syntax.
+//   flip         A Boolean literal that is the initial value of a property is the other one.
+//   drop         A statement `try f()` is left out. Not in a `while` loop, which might not end, and not `self.init`.
+//   swap         Two neighboring arguments of a call change places, if they have one type and one kind of syntax. Not those of
+//                `min` and `max`.
 //
-// Faults are made in declarations that can refuse or answer: those that throw, those that return `Bool`, the initial values of
-// properties, and all in `Entitlements`, where access is decided. A closure or a local function belongs to its declaration.
-//
-// No faults are made in what only explains: `throw` statements, whose values locate and describe an error, `description` and
-// `debugDescription`; nor in `hash(into:)`, in assertions, and in what would make a `while` loop endless: its condition, and
-// assignments to the variables of its condition.
+// Faults are made in declarations that can refuse: those that throw, with their closures and local functions; and in the initial
+// values of properties. They are not made in what only explains: `throw` statements, whose values locate and describe an error, and
+// assertions.
 //
 // A fault is named by its declaration, operator and text, and by a number where these are not unique in the module. It keeps its
 // name when something else in the file changes.
@@ -56,18 +55,12 @@ final class Generator: SyntaxVisitor {
     private var path: [String] = []
     /// Whether the declarations around the current node have faults, by the rule at the top.
     private var isCovered = [false]
-    private let isDecision: Bool
-    /// The local variables that are declared without a value, and where they are known.
-    private var uninitialized: [(name: String, scope: Range<Int>)] = []
+    /// Above zero in the conditions of a `guard`, and of an `if` that throws or returns.
+    private var checkDepth = 0
     /// The expressions for which faults are already made.
     private var done: Set<SyntaxIdentifier> = []
     /// The conditions of `while` loops and their operands. A loop that does not end takes the time of many other faults.
     private var loopConditions: Set<SyntaxIdentifier> = []
-
-    init(isDecision: Bool) {
-        self.isDecision = isDecision
-        super.init(viewMode: .sourceAccurate)
-    }
 
     // MARK: Declarations
 
@@ -75,7 +68,7 @@ final class Generator: SyntaxVisitor {
         -> SyntaxVisitorContinueKind
     {
         path.append(name)
-        self.isCovered.append(isCovered || isDecision || self.isCovered.last == true)
+        self.isCovered.append(isCovered || self.isCovered.last == true)
         let (start, end) = span(node)
         declarations.append(Declaration(path: path.joined(separator: "."), start: start, end: end))
         return .visitChildren
@@ -114,13 +107,10 @@ final class Generator: SyntaxVisitor {
     override func visitPost(_ node: SubscriptDeclSyntax) { leave() }
 
     override func visit(_ node: FunctionDeclSyntax) -> SyntaxVisitorContinueKind {
-        let isLeftOut = node.name.text == "hash"
-        let isQuestion = node.signature.returnClause?.type.trimmedDescription == "Bool"
         _ = enter(
             node.name.text + labels(node.signature.parameterClause), node,
-            isCovered: isQuestion || node.signature.effectSpecifiers?.throwsClause != nil)
-        if isQuestion { answer(node.body?.statements) }
-        return isLeftOut ? .skipChildren : .visitChildren
+            isCovered: node.signature.effectSpecifiers?.throwsClause != nil)
+        return .visitChildren
     }
     override func visitPost(_ node: FunctionDeclSyntax) { leave() }
 
@@ -130,19 +120,10 @@ final class Generator: SyntaxVisitor {
     }
 
     override func visit(_ node: VariableDeclSyntax) -> SyntaxVisitorContinueKind {
-        guard isMember(node) else {
-            for binding in node.bindings where binding.initializer == nil && binding.accessorBlock == nil {
-                let end = node.parent?.parent?.endPosition.utf8Offset ?? 0
-                for token in binding.pattern.tokens(viewMode: .sourceAccurate) {
-                    uninitialized.append((token.text, node.position.utf8Offset..<max(end, node.position.utf8Offset)))
-                }
-            }
-            return .visitChildren
-        }
+        guard isMember(node) else { return .visitChildren }
         let name = node.bindings.first?.pattern.trimmedDescription ?? ""
         let isCovered = node.bindings.contains { binding in
             guard let accessor = binding.accessorBlock else { return binding.initializer != nil }
-            if binding.typeAnnotation?.type.trimmedDescription == "Bool" { return true }
             guard case .accessors(let list) = accessor.accessors else { return false }
             return list.contains { $0.effectSpecifiers?.throwsClause != nil }
         }
@@ -151,16 +132,8 @@ final class Generator: SyntaxVisitor {
             if name.hasPrefix("maximum"), let value = binding.initializer?.value, Self.isIntegerExpression(value) {
                 wrap(value, "raise", "raised(%, ")
             }
-            guard let accessor = binding.accessorBlock, binding.typeAnnotation?.type.trimmedDescription == "Bool" else {
-                continue
-            }
-            switch accessor.accessors {
-            case .getter(let statements): answer(statements)
-            case .accessors(let list): for accessor in list { answer(accessor.body?.statements) }
-            @unknown default: break
-            }
         }
-        return ["description", "debugDescription"].contains(name) ? .skipChildren : .visitChildren
+        return .visitChildren
     }
     override func visitPost(_ node: VariableDeclSyntax) { if isMember(node) { leave() } }
 
@@ -173,21 +146,11 @@ final class Generator: SyntaxVisitor {
         return isIntegerExpression(infix.leftOperand) && isIntegerExpression(infix.rightOperand)
     }
 
-    /// The answers of a function that returns a Boolean value.
-    private func answer(_ statements: CodeBlockItemListSyntax?) {
-        guard let statements else { return }
-        if statements.count == 1, case .expr(let expression)? = statements.first?.item {
-            mutate(expression, true, true)
-        }
-        let finder = ReturnFinder(viewMode: .sourceAccurate)
-        finder.walk(statements)
-        for expression in finder.found { mutate(expression, true, true) }
-    }
-
     // MARK: Faults
 
     private func add(_ name: String, _ node: some SyntaxProtocol, _ text: String, _ edits: [Edit]) {
-        guard isCovered.last == true else { return }
+        let isCheck = ["true", "false", "never", "shift"].contains(name)
+        guard isCovered.last == true, checkDepth > 0 || !isCheck else { return }
         let words = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         let short = words.count > 60 ? words.prefix(59) + "…" : words
         let (start, end) = span(node)
@@ -252,23 +215,32 @@ final class Generator: SyntaxVisitor {
     override func visit(_ node: ThrowStmtSyntax) -> SyntaxVisitorContinueKind { .skipChildren }
 
     override func visit(_ node: GuardStmtSyntax) -> SyntaxVisitorContinueKind {
-        for condition in node.conditions {
-            if case .expression(let value) = condition.condition { mutate(value, true, false) }
-        }
-        return .visitChildren
+        check(node.conditions)
+        walk(node.body)
+        return .skipChildren
     }
 
     override func visit(_ node: IfExprSyntax) -> SyntaxVisitorContinueKind {
-        wrap(node.conditions, "never", "!isMutant(%), ", "")
-        for condition in node.conditions {
-            if case .expression(let value) = condition.condition { mutate(value, true, false) }
+        let last = node.body.statements.last?.item
+        let exits = last?.is(ThrowStmtSyntax.self) == true || last?.is(ReturnStmtSyntax.self) == true
+        if exits {
+            check(node.conditions, isIf: true)
+        } else {
+            walk(node.conditions)
         }
-        return .visitChildren
+        walk(node.body)
+        if let body = node.elseBody { walk(body) }
+        return .skipChildren
     }
 
-    override func visit(_ node: WhereClauseSyntax) -> SyntaxVisitorContinueKind {
-        mutate(node.condition, true, true)
-        return .visitChildren
+    private func check(_ conditions: ConditionElementListSyntax, isIf: Bool = false) {
+        checkDepth += 1
+        if isIf { wrap(conditions, "never", "!isMutant(%), ", "") }
+        for condition in conditions {
+            if case .expression(let value) = condition.condition { mutate(value, true, false) }
+        }
+        walk(conditions)
+        checkDepth -= 1
     }
 
     override func visit(_ node: TernaryExprSyntax) -> SyntaxVisitorContinueKind {
@@ -325,8 +297,8 @@ final class Generator: SyntaxVisitor {
     }
 
     override func visit(_ node: BooleanLiteralExprSyntax) -> SyntaxVisitorContinueKind {
-        let isCondition = node.parent?.is(ConditionElementSyntax.self) == true
-        if !isCondition { wrap(node, "flip", "(isMutant(%) != ") }
+        let isInitialValue = node.parent?.parent?.parent?.parent?.as(VariableDeclSyntax.self).map(isMember) == true
+        if isInitialValue { wrap(node, "flip", "(isMutant(%) != ") }
         return .visitChildren
     }
 
@@ -335,7 +307,7 @@ final class Generator: SyntaxVisitor {
         if ["assert", "assertionFailure", "precondition", "preconditionFailure"].contains(name) {
             return .skipChildren
         }
-        let arguments = Array(node.arguments)
+        let arguments = ["min", "max"].contains(name) ? [] : Array(node.arguments)
         for (left, right) in zip(arguments, arguments.dropFirst()) {
             let first = left.expression
             let second = right.expression
@@ -365,74 +337,20 @@ final class Generator: SyntaxVisitor {
         }
     }
 
-    override func visit(_ node: ClosureExprSyntax) -> SyntaxVisitorContinueKind {
-        if node.statements.count == 1, case .expr(let expression)? = node.statements.first?.item,
-            let name = logicalOperator(expression)?.0,
-            ["==", "!=", "<", "<=", ">", ">=", "~=", "&&", "||"].contains(name)
-        {
-            mutate(expression, true, true)
-        }
-        return .visitChildren
-    }
-
     override func visit(_ node: CodeBlockItemSyntax) -> SyntaxVisitorContinueKind {
-        guard case .expr(let expression) = node.item, !isReturned(node) else { return .visitChildren }
-        var inner = expression
-        while true {
-            if let next = inner.as(TryExprSyntax.self)?.expression {
-                inner = next
-            } else if let next = inner.as(UnsafeExprSyntax.self)?.expression {
-                inner = next
-            } else if let next = inner.as(AwaitExprSyntax.self)?.expression {
-                inner = next
-            } else {
-                break
-            }
+        if case .expr(let expression) = node.item, let statement = expression.as(TryExprSyntax.self),
+            !isReturned(node), !isInLoop(node), !statement.expression.trimmedDescription.hasPrefix("self.init")
+        {
+            wrap(node, "drop", "if !isMutant(%) { ", " }")
         }
-        if let infix = inner.as(InfixOperatorExprSyntax.self) {
-            let name = infix.operator.trimmedDescription
-            guard name.hasSuffix("="), !["==", "!=", "<=", ">=", "~="].contains(name) else { return .visitChildren }
-            if name == "=", isInInitializer(node) || initializes(infix.leftOperand) { return .visitChildren }
-            if drivesLoop(infix.leftOperand.trimmedDescription, node) { return .visitChildren }
-        } else if let call = inner.as(FunctionCallExprSyntax.self) {
-            let name = call.calledExpression.trimmedDescription
-            if name.hasSuffix(".init") || name == "Never" || name.hasPrefix("assert") || name.hasPrefix("precondition")
-            {
-                return .visitChildren
-            }
-        } else {
-            return .visitChildren
-        }
-        wrap(node, "drop", "if !isMutant(%) { ", " }")
         return .visitChildren
     }
 
-    private func isInInitializer(_ node: some SyntaxProtocol) -> Bool {
+    /// Whether a node is in a `while` loop, which might not end without it.
+    private func isInLoop(_ node: some SyntaxProtocol) -> Bool {
         var parent = node.parent
-        while let current = parent {
-            if current.is(InitializerDeclSyntax.self) { return true }
-            if current.is(FunctionDeclSyntax.self) || current.is(ClosureExprSyntax.self) { return false }
-            parent = current.parent
-        }
-        return false
-    }
-
-    /// Whether an assignment initializes a local variable that was declared without a value.
-    private func initializes(_ target: ExprSyntax) -> Bool {
-        let names = Set(target.tokens(viewMode: .sourceAccurate).map(\.text))
-        let start = target.position.utf8Offset
-        return uninitialized.contains { names.contains($0.name) && $0.scope.contains(start) }
-    }
-
-    /// Whether a variable stands in the condition of a loop around the node.
-    private func drivesLoop(_ variable: String, _ node: some SyntaxProtocol) -> Bool {
-        var parent = node.parent
-        while let current = parent {
-            if let loop = current.as(WhileStmtSyntax.self) {
-                let condition = loop.conditions.trimmedDescription
-                if condition == "true" || condition.contains(variable) { return true }
-            }
-            if current.is(FunctionDeclSyntax.self) { return false }
+        while let current = parent, !current.is(FunctionDeclSyntax.self), !current.is(ClosureExprSyntax.self) {
+            if current.is(WhileStmtSyntax.self) { return true }
             parent = current.parent
         }
         return false
@@ -465,18 +383,6 @@ final class Generator: SyntaxVisitor {
     }
 }
 
-/// The expressions that a function returns; not those of its closures and local functions.
-final class ReturnFinder: SyntaxVisitor {
-    private(set) var found: [ExprSyntax] = []
-
-    override func visit(_ node: ReturnStmtSyntax) -> SyntaxVisitorContinueKind {
-        if let expression = node.expression { found.append(expression) }
-        return .skipChildren
-    }
-    override func visit(_ node: ClosureExprSyntax) -> SyntaxVisitorContinueKind { .skipChildren }
-    override func visit(_ node: FunctionDeclSyntax) -> SyntaxVisitorContinueKind { .skipChildren }
-}
-
 struct File: Encodable {
     let file: String
     let faults: [Fault]
@@ -485,7 +391,7 @@ struct File: Encodable {
 
 let files = try CommandLine.arguments.dropFirst().map { path in
     let source = try String(contentsOfFile: path, encoding: .utf8)
-    let generator = Generator(isDecision: path.contains("/Entitlements/"))
+    let generator = Generator(viewMode: .sourceAccurate)
     generator.walk(OperatorTable.standardOperators.foldAll(Parser.parse(source: source)) { _ in })
     return File(file: path, faults: generator.faults, declarations: generator.declarations)
 }
