@@ -1,7 +1,8 @@
 """The faults that `scripts/mutants` inserts, and a copy of the sources in which each has a switch.
 
-Those of the server are written down in tables. Those of the library are made from its sources by generate.swift, which lists
-the operators; its tables have only the faults that no operator makes, and the generated ones that change no behavior.
+Those of the modules in `GENERATED` are made from the sources by generate.swift, which lists the operators: the tables
+of these modules have only the faults that no operator makes, and the generated ones that change no behavior. Those of
+the other modules and of the server are written down in tables.
 """
 import collections, functools, hashlib, json, pathlib, re, subprocess, sys
 
@@ -24,7 +25,7 @@ import Glibc
     return switches
 }}()
 
-@usableFromInline nonisolated(unsafe) let mutantsReached: UnsafeMutablePointer<UInt8>? = unsafe {{
+@usableFromInline nonisolated(unsafe) let mutantsReached: UnsafeMutablePointer<UInt8>? = {{
     guard let path = unsafe getenv("MUTANTS_REACHED") else {{ return nil }}
     let file = unsafe open(path, O_RDWR)
     defer {{ close(file) }}
@@ -92,7 +93,7 @@ class Mutant:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:12]
 
     def find(self, source, spans):
-        """Finds the text of a table's fault in the parts of a file: an expression, a part of a literal, or statements."""
+        """Finds the text of a fault in parts of its file: an expression, a part of a literal, or statements."""
         text = "\n".join(self.old)
         marked = re.fullmatch("(.*)([«‹])(.*)[»›](.*)", text, re.S)
         parts = (marked[1], marked[3], marked[4]) if marked else ("", text, "")
@@ -129,7 +130,8 @@ def table(package, path, lines):
             if sign == "*":
                 mutant.name = line[1:].strip()
             else:
-                {"-": mutant.old, "+": mutant.new, "!": mutant.effect, "=": mutant.reason}[sign].append(line[1:].strip())
+                lists = {"-": mutant.old, "+": mutant.new, "!": mutant.effect, "=": mutant.reason}
+                lists[sign].append(line[1:].strip())
     return mutants
 
 
@@ -138,17 +140,19 @@ def generator():
     source, program = pathlib.Path(__file__).parent / "generate.swift", BUILD / "generate"
     if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
         BUILD.mkdir(exist_ok=True)
-        information = subprocess.run(["swiftc", "-print-target-info"], check=True, capture_output=True, text=True).stdout
-        host = json.loads(information)["paths"]["runtimeResourcePath"] + "/host"
-        command = ["swiftc", "-O", "-swift-version", "6", "-I", host, "-L", host, "-Xlinker", "-rpath", "-Xlinker", host,
-                   "-lSwiftSyntax", "-lSwiftParser", "-lSwiftOperators", source, "-o", program]
+        command = ["swiftc", "-print-target-info"]
+        information = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        host = information["paths"]["runtimeResourcePath"] + "/host"
+        command = ["swiftc", "-O", "-swift-version", "6", "-I", host, "-L", host, "-Xlinker", "-rpath", "-Xlinker",
+                   host, "-lSwiftSyntax", "-lSwiftParser", "-lSwiftOperators", source, "-o", program]
         subprocess.run(command, check=True)
     return program
 
 
 def generated():
-    """The generated mutants of the library, and the spans of its declarations: [(file, start, end)] by module and path."""
-    files = [name for name in git("ls-files", "-co", "--exclude-standard", *(f"Sources/{module}" for module in GENERATED))
+    """The generated mutants, and the spans of declarations by module and path: [(file, start, end)]."""
+    folders = [f"Sources/{module}" for module in GENERATED]
+    files = [name for name in git("ls-files", "-co", "--exclude-standard", *folders)
              if name.endswith(".swift") and (ROOT / name).is_file()]
     output = subprocess.run([generator(), *files], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     mutants, declarations, counts = [], collections.defaultdict(list), collections.Counter()
@@ -225,7 +229,8 @@ def uncompilable():
 
 
 def record_uncompilable(mutants):
-    UNCOMPILABLE.write_text(json.dumps(uncompilable() + [[mutant.key, content_hash(mutant.file)] for mutant in mutants]))
+    entries = [[mutant.key, content_hash(mutant.file)] for mutant in mutants]
+    UNCOMPILABLE.write_text(json.dumps(uncompilable() + entries))
 
 
 def switched(source, mutants):
@@ -261,8 +266,8 @@ def switch_count(mutants):
 
 
 def write_copy(package, mutants):
-    """The tree with the mutants of one package, and their spans in it. A file is written only if it changed, so that the next
-    build is short."""
+    """The tree with the mutants of one package, and their spans in it. A file is written only if it changed, so that
+    the next build is short."""
     tree = BUILD / ("root" if package == "." else f"root-of-{package}")
     by_file, modules, contents, spans = {}, set(), {}, {}
     for number, mutant in mutants.items():
@@ -296,8 +301,8 @@ def write_copy(package, mutants):
 
 
 def refused(output, folder, spans, mutants):
-    """The numbers of the generated faults at which the compiler found errors; if all errors are beside them, those of the line,
-    or of the function, that can change the types around them."""
+    """The numbers of the generated faults at which the compiler found errors. If all errors are beside them: those of
+    the same declaration that can change types, or leave a variable without a value."""
     inside, near = set(), {}
     for name, line in set(re.findall(r"^(/.*?):(\d+):\d+: error: ", output, re.M)):
         path = pathlib.Path(name)
@@ -308,7 +313,8 @@ def refused(output, folder, spans, mutants):
         start = sum(len(text) + 1 for text in lines[:int(line) - 1])
         for column, message in re.findall(rf"^{re.escape(name)}:{line}:(\d+): error: (.*)", output, re.M):
             offset = start + int(column) - 1
-            around = [(end - first, n) for n, (first, end) in spans[file].items() if first <= offset < end and mutants[n].name]
+            around = [(end - first, number) for number, (first, end) in spans[file].items()
+                      if first <= offset < end and mutants[number].name]
             if around and "before being initialized" not in message:
                 inside.add(min(around)[1])
             else:

@@ -1,24 +1,25 @@
-// Makes the faults of the library for `scripts/mutants`: reads Swift files, prints the faults and the declarations as JSON.
+// Makes the faults of the library for `scripts/mutants`: reads Swift files, prints the faults and the declarations as
+// JSON.
 //
 // A fault is one change of one expression or statement. Its operator says which:
 //
-//   true, false  A Boolean expression in a check has this value. A check is the condition of a `guard`, or of an `if` that throws or
-//                returns. Each of its conditions is held true, so that the check is skipped or only another part of it counts. Of
-//                `a && b`, each operand is held true; of `a || b`, each is held false.
+//   true, false  A Boolean expression in a check has this value. A check is the condition of a `guard`, or of an `if`
+//                that throws or returns. Each of its conditions is held true, so that the check is skipped or only
+//                another part of it counts. Of `a && b`, each operand is held true; of `a || b`, each is held false.
 //   never        An `if` that throws or returns is not taken.
 //   shift        A comparison in a check has the other limit: `<` for `<=`, `>` for `>=`, and the other way round.
 //   raise        A property `maximum…` is larger by one.
 //   flip         A Boolean literal that is the initial value of a property is the other one.
 //   drop         A statement `try f()` is left out. Not in a `while` loop, which might not end, and not `self.init`.
-//   swap         Two neighboring arguments of a call change places, if they have one type and one kind of syntax. Not those of
-//                `min` and `max`.
+//   swap         Two neighboring arguments of a call change places, if they have one type and one kind of syntax. Not
+//                those of `min` and `max`.
 //
-// Faults are made in declarations that can refuse: those that throw, with their closures and local functions; and in the initial
-// values of properties. They are not made in what only explains: `throw` statements, whose values locate and describe an error, and
-// assertions.
+// Faults are made in declarations that can refuse: those that throw, with their closures and local functions; and in
+// the initial values of properties. They are not made in what only explains: `throw` statements, whose values locate
+// and describe an error, and assertions.
 //
-// A fault is named by its declaration, operator and text, and by a number where these are not unique in the module. It keeps its
-// name when something else in the file changes.
+// A fault is named by its declaration, operator and text, and by a number where these are not unique in the module. It
+// keeps its name when something else in the file changes.
 import Foundation
 import SwiftOperators
 import SwiftParser
@@ -59,7 +60,7 @@ final class Generator: SyntaxVisitor {
     private var checkDepth = 0
     /// The expressions for which faults are already made.
     private var done: Set<SyntaxIdentifier> = []
-    /// The conditions of `while` loops and their operands. A loop that does not end takes the time of many other faults.
+    /// The conditions of `while` loops and their operands. A loop that does not end takes the time of many faults.
     private var loopConditions: Set<SyntaxIdentifier> = []
 
     // MARK: Declarations
