@@ -382,10 +382,10 @@ struct TransactionReceiptTests {
         let unpinned = try AppStoreVerifier(policy: policy, trust: .roots([Minted.authority.trustAnchor]))
         // After the version, the signature and the length of the certificate.
         #expect(Self.failure(text, unpinned)?.offset == 1 + 256 + 4)
-        let issuer = try TransactionReceiptIssuer(der: Minted.authority.intermediate.certificate, versions: nil)
-        let strangers = AppStoreTrust.adding([issuer], to: .roots([try Minted.stranger.trustAnchor]))
-        let error = Self.failure(text, try AppStoreVerifier(policy: policy, trust: strangers))
-        #expect(error != nil && error?.offset == nil)
+        let intermediate = try Minted.authority.intermediate.certificate
+        let distrusted = try Fingerprint(of: intermediate.span)
+        let error = Self.failure(text, try Self.verifier { $0.distrusted = [distrusted] })
+        #expect(error?.code == "distrusted-certificate" && error?.offset == nil)
     }
 
     @Test func `age is counted from the purchase date`() throws {
