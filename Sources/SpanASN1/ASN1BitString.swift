@@ -34,7 +34,7 @@ extension ASN1Element {
         guard contentCount > 0 else { throw error(.invalidBitString) }
         let unused = bytes[contentStart]
         guard unused <= (contentCount == 1 ? 0 : 7) else { throw error(.invalidBitString) }
-        if unused > 0, bytes[end - 1] & (0xFF >> (8 - unused)) != 0, !relaxations.contains(.nonZeroUnusedBits) {
+        if bytes[end - 1] & (0xFF >> (8 - unused)) != 0, !relaxations.contains(.nonZeroUnusedBits) {
             throw error(.invalidBitString)
         }
         return ASN1BitString(bytes: bytes.extracting(contentStart + 1..<end), unusedBitCount: Int(unused))

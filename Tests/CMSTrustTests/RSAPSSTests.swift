@@ -45,6 +45,12 @@ import Testing
             testDescription: "a salt longer than the key",
             parameters: parameters(hash: .sha256, mask: .sha256, salt: 1 << 40), code: "unsupported-algorithm"),
         Case(
+            testDescription: "the longest salt that a key could have",
+            parameters: parameters(hash: .sha256, mask: .sha256, salt: 1 << 16), code: "invalid-signature"),
+        Case(
+            testDescription: "a salt that is longer by one",
+            parameters: parameters(hash: .sha256, mask: .sha256, salt: 1 << 16 + 1), code: "unsupported-algorithm"),
+        Case(
             testDescription: "a salt as long as the key",
             parameters: parameters(hash: .sha256, mask: .sha256, salt: 256), code: "invalid-signature"),
         Case(

@@ -344,6 +344,22 @@ import Testing
         #expect(try verdict { $0.shape.intermediate.extensions.append(huge) } == .refused(.certificateTooLarge))
     }
 
+    /// Of several anchors, chains for other dates are found as well: none that a forger made may be among them.
+    @Test func `a forged leaf is refused at every date, whatever it was refused for at another`() throws {
+        let authority = try MintedChain.genuine.get()
+        let impostor = try MintedChain.authority {
+            $0.intermediateKey = try MintedChain.strangerKey
+            $0.shape.leaf.removeExtensions(.authorityKeyIdentifier)
+        }
+        let other = try MintedChain.authority { $0.rootKey = try MintedChain.strangerKey }
+        let verifier = try PinnedChainVerifier.make(anchors: [authority.root.certificate, other.root.certificate])
+        var forged = SignedDataBuilder(by: impostor)
+        forged.certificates = [impostor.leaf.certificate, authority.intermediate.certificate]
+        let late = try #require(Instant(year: 2150, month: 1, day: 1))
+        #expect(try verifier.verdict(forged, at: late) == .refused(.certificateExpired))
+        #expect(try verifier.verdict(forged) == .refused(.invalidCertificateSignature))
+    }
+
     /// PITFALLS 16: intermediates change, and two may have one name and one key identifier.
     @Test func `the right one of two intermediates is found, whatever their order`() throws {
         let authority = try MintedChain.genuine.get()

@@ -153,4 +153,26 @@ import Testing
         #expect(ASN1Tag(.private, 1).description == "[PRIVATE 1]")
         #expect(ASN1Tag(.universal, 99).description == "[UNIVERSAL 99]")
     }
+
+    @Test func `all elements are read, or none after an error`() {
+        var counts: [Int] = []
+        func readAll(_ text: String) -> Kind? {
+            counts = []
+            let result = decode(hex(text)) { (cursor) throws(ASN1DecodingError) in
+                try cursor.readAll { (element) throws(ASN1DecodingError) in
+                    counts.append(element.contentCount)
+                    guard element.tag != .null else { throw element.error(.unexpectedTag) }
+                }
+            }
+            guard case .failure(let kind) = result else { return nil }
+            return kind
+        }
+        for (text, kind, expected) in [
+            ("", nil, []), ("02 01 05 04 00", nil, [1, 0]), ("02 01 05 05 00 04 00", .unexpectedTag, [1, 0]),
+            ("02 01 05 04 01", .truncated, [1]),
+        ] as [(String, Kind?, [Int])] {
+            #expect(readAll(text) == kind)
+            #expect(counts == expected)
+        }
+    }
 }

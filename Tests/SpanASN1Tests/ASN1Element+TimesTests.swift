@@ -74,6 +74,10 @@ import Testing
     @Test func `Time is either type and nothing else`() {
         #expect(time(0x16, "991231235959Z") == .failure(.unexpectedTag))
         #expect(time(0x37, "991231235959Z") == .failure(.constructedString))
+        let other = outcome(tlv(0x17, "20200401040739Z")) { (element) throws(ASN1DecodingError) in
+            try element.generalizedTime().secondsSince1970
+        }
+        #expect(other == .failure(.unexpectedTag))
         let implicit = outcome(tlv(0x80, "991231235959Z")) { (element) throws(ASN1DecodingError) in
             try element.utcTime(tagged: .context(0)).secondsSince1970
         }

@@ -98,6 +98,8 @@ import Testing
             times(Instant(millisecondsSince1970: 1_585_714_059_120)) == [nil, tlv(0x18, "20200401040739.12Z"), nil])
         #expect(
             times(Instant(millisecondsSince1970: 1_585_714_059_007)) == [nil, tlv(0x18, "20200401040739.007Z"), nil])
+        // 2050, where Time is a GeneralizedTime, but without a fraction.
+        #expect(times(Instant(millisecondsSince1970: 2_524_608_000_500))[2] == nil)
         for (year, isUTC) in [(1949, false), (1950, true), (2049, true), (2050, false), (0, false), (9999, false)] {
             guard let time = Instant(year: year, month: 1, day: 2) else { continue }
             #expect((times(time)[0] != nil) == isUTC)

@@ -47,4 +47,14 @@ import Testing
         }
         #expect(kind == row.1)
     }
+
+    @Test func `a missing value is reported at the attribute's set of values`() throws {
+        let damage = Damage.remove("s.hash.value")
+        let bytes = Node.message.changed(damage).encoded().bytes
+        let error = try signedAttributes([damage]) { set in
+            failure { () throws(ASN1DecodingError) in _ = try set.singleValue(of: .messageDigest) }
+        }
+        #expect(error??.kind == .missingElement)
+        #expect(error??.offset == bytes.indices.last { bytes[$0...].starts(with: [0x31, 0x00]) })
+    }
 }

@@ -130,6 +130,26 @@ import Testing
         fault.check(.certificate()) { (bytes) throws(ASN1DecodingError) in _ = try Certificate(bytes).validity() }
     }
 
+    @Test func `a validity may be one moment`() throws {
+        let notAfter = Damage.content("notAfter", "32 30 32 34 30 32 32 39 32 33 35 39 35 39 5A")
+        let bytes = Node.certificate().changed(notAfter).encoded().bytes
+        let validity = try Certificate(bytes.span).validity()
+        #expect(validity.lowerBound == validity.upperBound)
+    }
+
+    @Test(arguments: ["ski", "aki"])
+    func `a key identifier with trailing data is refused`(name: String) throws {
+        let value = "\(name).value"
+        let node = Node.certificate().changed(
+            .content(value, name == "ski" ? "04 01 0A 05 00" : "30 03 80 01 0A 05 00"))
+        let bytes = node.encoded().bytes
+        let certificate = try Certificate(bytes.span)
+        let error = failure { () throws(ASN1DecodingError) in
+            _ = name == "ski" ? try certificate.subjectKeyIdentifier() : try certificate.authorityKeyIdentifier()
+        }
+        #expect(error?.kind == .trailingData)
+    }
+
     @Test(arguments: [
         Fault(.double("usage"), .duplicateElement, .start("usage.id"), .extensions),
         Fault(.retag("usage", 0x31), .unexpectedTag, .start("usage")),

@@ -14,6 +14,21 @@ import Testing
         return message
     }()
 
+    @Test(arguments: [(0x30, true), (0xA0, false), (0xA1, false), (0xA2, false), (0xA3, false)] as [(UInt8, Bool)])
+    func `a certificate of another kind is no signer's, whatever is in it`(tag: UInt8, isNamed: Bool) throws {
+        let bytes = Self.message.encoded().bytes
+        var signers = try SignedData(ContentInfo(bytes.span)).signerInfos
+        guard let signer = try signers.next() else {
+            Issue.record("no signer")
+            return
+        }
+        var certificate = Node.certificate().encoded().bytes
+        certificate[0] = tag
+        var cursor = ASN1Cursor(certificate.span)
+        let isSame = try signer.signerIdentifier.names(CertificateChoice(&cursor))
+        #expect(isSame == isNamed)
+    }
+
     @Test func `every field of a signer is read`() throws {
         let (bytes, places) = Self.message.encoded()
         let message = try SignedData(ContentInfo(bytes.span))

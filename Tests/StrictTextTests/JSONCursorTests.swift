@@ -202,6 +202,34 @@ import Testing
         }
     }
 
+    @Test func `an object and an array may be empty`() throws {
+        try JSONCursor.decode("{ }".utf8Span.span) { (cursor) throws(JSONError) in
+            try cursor.readObject { (_, _) throws(JSONError) in Issue.record("a member") }
+        }
+        try JSONCursor.decode("[ ]".utf8Span.span) { (cursor) throws(JSONError) in
+            try cursor.readArray { _ throws(JSONError) in Issue.record("an element") }
+        }
+    }
+
+    @Test func `null is spelled out`() {
+        #expect(throws: JSONError(.unexpectedCharacter, offset: 3)) {
+            try JSONCursor.decode("nulx".utf8Span.span) { (cursor) throws(JSONError) in try cursor.readIfNull() }
+        }
+        #expect(throws: JSONError(.trailingData, offset: 5)) {
+            try JSONCursor.decode("null x".utf8Span.span) { (cursor) throws(JSONError) in try cursor.readIfNull() }
+        }
+    }
+
+    @Test func `the start of a string is that of no other value`() throws {
+        try JSONCursor.decode(" \"ab\"".utf8Span.span) { (cursor) throws(JSONError) in
+            #expect(try cursor.startOfString().count == 3)
+            #expect(try cursor.readString().value == "ab")
+        }
+        #expect(throws: JSONError(.unexpectedType, offset: 0)) {
+            try JSONCursor.decode("12".utf8Span.span) { (cursor) throws(JSONError) in try cursor.startOfString().count }
+        }
+    }
+
     @Test func `a value of another type is refused where it begins`() {
         #expect(throws: JSONError(.unexpectedType, offset: 1)) { try Self.string(" 1") }
         #expect(throws: JSONError(.unexpectedType, offset: 0)) {

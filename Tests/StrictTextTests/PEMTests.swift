@@ -40,6 +40,11 @@ import Testing
         #expect(throws: PEMError(kind, offset: offset)) { try parts(text) }
     }
 
+    @Test func `a file without a block is no PEM file`() throws {
+        for text in ["", "text", "text -----BEGIN A-----", "AAEC"] { #expect(try PEMFile(Array(text.utf8)) == nil) }
+        #expect(try PEMFile(Array(Self.block.utf8))?.blocks.map(\.bytes) == [[0, 1, 2]])
+    }
+
     @Test(
         arguments: [
             (block, 0), ("\n\(block)", 1), ("text\n\(block)", 5), ("text\r\n\(block)", 6), ("text \(block)", nil),

@@ -60,6 +60,29 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [
+            (100, nil, nil, 100, .expired), (100, nil, 99, 99, .upgraded), (100, nil, 100, 100, .expired),
+            (100, nil, 130, 100, .expired), (200, 100, nil, 100, .revoked), (200, 100, 160, 100, .upgraded),
+            (200, 100, 161, 100, .revoked), (200, 200, nil, 200, .expired),
+        ] as [(Int64, Int64?, Int64?, Int64, Period.Reason)])
+    func `the earliest end counts, and a cancellation up to a minute before a replacement is an upgrade`(
+        expires: Int64, revoked: Int64?, replaced: Int64?, end: Int64, reason: Period.Reason
+    ) throws {
+        func date(_ seconds: Int64) -> Instant { day(0).advanced(by: .seconds(seconds)) }
+        var period = Period(try Transaction.period("1", 0..<30).purchase(), 0)
+        (period.expires, period.revoked, period.replaced) = (date(expires), revoked.map(date), replaced.map(date))
+        #expect(period.end?.date == date(end) && period.end?.reason == reason)
+    }
+
+    @Test func `a period that is refunded when it begins never began`() throws {
+        var period = Period(try Transaction.period("1", 0..<30).purchase(), 0)
+        for (revoked, neverBegan) in [(period.start, true), (period.start.advanced(by: .milliseconds(1)), false)] {
+            period.revoked = revoked
+            #expect(period.neverBegan == neverBegan)
+        }
+    }
+
     // MARK: Refunds
 
     @Test(arguments: [

@@ -203,6 +203,22 @@ import Testing
 
     // MARK: Limits
 
+    @Test func `the size of a text is checked before anything of it is read`() {
+        let text = [UInt8](repeating: UInt8(ascii: " "), count: 1 << 16 + 1)
+        let tooLarge = InputError(.inputTooLarge, armor: .base64, offset: 1 << 16)
+        #expect(throws: tooLarge) { try ReceiptText.decode(base64: text.span, 0) }
+        #expect(throws: InputError(.emptyInput, armor: .base64, offset: 1 << 16)) {
+            try ReceiptText.decode(base64: text.span.extracting(droppingFirst: 1), 0)
+        }
+        var limits = VerificationLimits()
+        (limits.maximumReceiptByteCount, limits.maximumJWSByteCount, limits.maximumTransactionReceiptByteCount) = (
+            0, 0, 0
+        )
+        let jws = Array("eyJ".utf8) + [UInt8](repeating: UInt8(ascii: "A"), count: 1 << 18)
+        let error = #expect(throws: InputError.self) { try ReceivedEvidence.Beginning(jws.span, limits) }
+        #expect(error?.kind == .inputTooLarge && error?.armor == nil)
+    }
+
     @Test(arguments: [Armor.binary, .base64, .pem, .json])
     func `a receipt of more bytes than allowed is refused, one of as many is read`(armor: Armor) {
         let count = Self.binary.count

@@ -101,6 +101,25 @@ import Testing
         }
     }
 
+    @Test func `a receipt is only in receipt-data, if nothing else is accepted`() throws {
+        let base64 = Data([0x30, 0x80, 0, 0]).base64EncodedString()
+        let text = #"{"signedPayload":"\#(base64)","receipt-data":"\#(base64)","signedTransactionInfo":1}"#
+        let received = ReceivedEvidence(text, as: .receipt, VerificationLimits())
+        #expect(try received.binary() == [0x30, 0x80, 0, 0])
+        #expect(received.otherMembers.isEmpty)
+        let all = ReceivedEvidence(text, as: .receipt, VerificationLimits(), keepsOtherMembers: true)
+        let others = #"{"signedPayload":"\#(base64)","signedTransactionInfo":1}"#
+        #expect(String(decoding: all.otherMembers, as: UTF8.self) == others)
+    }
+
+    @Test func `a receipt in an object is no JWS, if nothing else is accepted`() {
+        let text = #" {"signedPayload":"MIAAAA=="}"#
+        let received = ReceivedEvidence(text, as: .jws, VerificationLimits())
+        #expect(throws: VerificationError(.compactJWS(.partCount, offset: 1))) {
+            try received.text(in: text.utf8Span.span).count
+        }
+    }
+
     @Test func `a JWS that must be of one kind may be in an object, too`() throws {
         let verifier = try Minted.verifier()
         let jws = try Minted.jws(Minted.transaction)

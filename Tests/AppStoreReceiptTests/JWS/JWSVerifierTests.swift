@@ -479,6 +479,12 @@ import Testing
         let other = try StoreKitTestingSigner(specification)
         var builder = Minted.transaction
         builder.environment = .xcode
+        // Nor what the signer did not sign.
+        let signed = try builder.signed(by: xcode)
+        let signature = try Minted.transaction.signed(by: xcode).split(separator: ".").last ?? ""
+        let forged = signed.split(separator: ".").dropLast().joined(separator: ".") + "." + signature
+        #expect(try Minted.failure(signed, verifier) == nil)
+        #expect(try Minted.failure(forged, verifier)?.code == "invalid-signature")
         #expect(try Minted.failure(builder.signed(by: other), verifier)?.code == "untrusted-chain")
     }
 

@@ -354,6 +354,40 @@ struct TransactionReceiptTests {
         #expect(Self.failure(list, try Self.verifier())?.code == "content-digest-mismatch")
     }
 
+    @Test func `an invalid signature, another kind of key and another size of key have their own reasons`() throws {
+        let builder = Self.builder()
+        let leaf = try Minted.authority.leaf
+        let purchaseInfo = builder.purchaseInfo()
+        let genuine = Array(try builder.signatureBlob(over: purchaseInfo, by: leaf)[1..<257])
+        var changed = genuine
+        changed[100] ^= 1
+        let rows: [([UInt8], [UInt8], String?)] = [
+            (genuine, leaf.certificate, nil), (changed, leaf.certificate, "invalid-signature"),
+            (genuine, try Minted.ellipticAuthority.leaf.certificate, "unsupported-key"),
+            (genuine, try Self.version2.get().leaf.certificate, "key-size-mismatch"),
+        ]
+        for (signature, certificate, code) in rows {
+            let version = UInt8(TransactionReceipt.Version.version4.rawValue)
+            let blob = TransactionReceiptBuilder.signatureBlob(
+                version: version, signature: signature, certificate: certificate)
+            let list = builder.propertyList(purchaseInfo: purchaseInfo, signature: blob)
+            #expect(Self.failure(list, try Self.verifier())?.code == code)
+        }
+    }
+
+    @Test func `an error of the signer's certificate has its offset, and one of a pinned intermediate has none`() throws
+    {
+        let text = try Self.builder().signed(by: Minted.authority)
+        let policy = VerificationPolicy(bundleIDs: nil, environments: [.production])
+        let unpinned = try AppStoreVerifier(policy: policy, trust: .roots([Minted.authority.trustAnchor]))
+        // After the version, the signature and the length of the certificate.
+        #expect(Self.failure(text, unpinned)?.offset == 1 + 256 + 4)
+        let intermediate = try Minted.authority.intermediate.certificate
+        let distrusted = try Fingerprint(of: intermediate.span)
+        let error = Self.failure(text, try Self.verifier { $0.distrusted = [distrusted] })
+        #expect(error?.code == "distrusted-certificate" && error?.offset == nil)
+    }
+
     @Test func `age is counted from the purchase date`() throws {
         let text = try Self.builder().signed(by: Minted.authority)
         let now = ReceiptBuilder.defaultCreationDate + .seconds(3600)
