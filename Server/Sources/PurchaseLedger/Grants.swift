@@ -56,6 +56,11 @@ struct AdjustedQuantity: Equatable {
         if quantity == 0 || signed == 0 { return 0 }
         return max(quantity - signedThen + signed, 0)
     }
+
+    /// The quantity of a subscription, whose signed quantity was the number of its seats until version 0.3.0.
+    var ofSubscription: AdjustedQuantity {
+        AdjustedQuantity(quantity: min(quantity, 1), signedThen: min(signedThen, 1))
+    }
 }
 
 /// The grants of some families.

@@ -393,7 +393,8 @@ struct LedgerTransaction {
     private mutating func change(_ grant: Grant, _ item: Entitlements.Item) throws(LedgerError) {
         guard !grant.isVoided else { return }
         var changed = grant
-        changed.quantity = item.ownedQuantity.map { grant.quantity(signed: Int64($0)) } ?? grant.quantity
+        if item.purchase.productType == .autoRenewableSubscription { changed.adjusted = grant.adjusted?.ofSubscription }
+        changed.quantity = item.ownedQuantity.map { changed.quantity(signed: Int64($0)) } ?? grant.quantity
         changed.until = item.until
         // The end of what the account does not have is of no interest.
         guard (grant.quantity, changed.quantity) != (0, 0), let kind = changed.kind(after: grant) else { return }

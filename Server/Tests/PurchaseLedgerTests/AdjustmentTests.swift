@@ -36,6 +36,29 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `a subscription adjusted when its seats were its quantity has one, and none after a refund`(
+        _ place: Place
+    ) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let monthly = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0)).firstPeriod
+            #expect(
+                try ledger.outcomes(history.evidence(monthly, signedAt: day(1)), for: "anna", at: day(1)) == [.granted])
+            // As 0.3.0 stored 8 seats that an operator set to 1.
+            try ledger.store.write { (connection) throws(LedgerError) in
+                _ = try connection.run("UPDATE grants SET quantity = 1, adjusted_quantity = 1, adjusted_from = 8")
+            }
+            _ = try ledger.redeem(history.evidence(monthly, signedAt: day(2)), for: "anna", at: day(2))
+            #expect(try LedgerState(ledger).grants[monthly.transactionID] == .init(account: "anna", quantity: 1))
+            history.refund(monthly, at: day(4))
+            for notification in try history.verifiedNotifications(through: day(5)) {
+                try ledger.record(notification, at: day(5))
+            }
+            #expect(try LedgerState(ledger).grants[monthly.transactionID] == nil)
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `an adjusted grant stays through evidence, a refund, its reversal, a transfer and the way back`(
         _ place: Place
     ) throws {
