@@ -36,14 +36,14 @@ public enum Sampling {
         return count
     }
 
-    /// One element of so many as a row says, in order. The seed chooses the first one.
+    /// Returns every nth element, where n is the number of a row. The seed chooses the first one.
     public static func share<Elements: Collection>(_ elements: Elements, of name: String) -> [Elements.Element] {
         let divisor = count(name)
-        // FNV-1a: other rows begin elsewhere.
+        // FNV-1a of the name, so that rows with the same n begin at different elements.
         let hash = name.utf8.reduce(seed ^ 0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         let first = Int((hash >> 32) % UInt64(divisor))
         let chosen = elements.enumerated().filter { $0.offset % divisor == first }.map(\.element)
-        // Of few elements, at least one.
+        // A collection shorter than n still has one element tried.
         return chosen.isEmpty ? Array(elements.prefix(1)) : chosen
     }
 }

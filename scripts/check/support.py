@@ -21,7 +21,7 @@ def check(holds, what):
         print("FAILED", what, flush=True)
 
 
-shop = Shop(*(os.path.abspath(path) for path in [".build/debug/receipt", ".build/debug/receipt-server", ".build/debug/fake-app-store"]))
+shop = Shop(*(os.path.abspath(f".build/debug/{name}") for name in ["receipt", "receipt-server", "fake-app-store"]))
 
 if arguments[:1] in (["--cases"], ["--answers"]):
     desk = Desk(shop)
