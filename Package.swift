@@ -183,7 +183,16 @@ let package = Package(
     ]
 )
 
-/// The test targets to build, if not all: `scripts/test MODULE` names those of the module.
-if let names = Context.environment["RECEIPT_TEST_TARGETS"]?.split(separator: ",").map(String.init) {
-    package.targets.removeAll { $0.type == .test && !names.contains($0.name) }
+/// The test targets to build, if not all: `scripts/test MODULE` names those of the module. `TARGET/FILE` is one file of a target: `scripts/build thread`
+/// builds the tests of threads alone.
+if let names = Context.environment["RECEIPT_TEST_TARGETS"]?.split(separator: ",") {
+    var files: [Substring: [String]] = [:]
+    for name in names {
+        let parts = name.split(separator: "/", maxSplits: 1)
+        files[parts[0], default: []] += parts.dropFirst().map(String.init)
+    }
+    package.targets.removeAll { $0.type == .test && files[$0.name[...]] == nil }
+    for target in package.targets where target.type == .test {
+        if let sources = files[target.name[...]], !sources.isEmpty { target.sources = sources }
+    }
 }
