@@ -337,5 +337,15 @@ extension JWSVector {
             "parts-of-two-apps", .policy, "bundle-id-mismatch", "One notification about two apps.",
             base: [.notification()],
             .member("summary", ["bundleId": "com.example.other", "environment": "Production"])),
+        refused(
+            "notification-of-no-app-with-a-signed-part", .policy, "bundle-id-mismatch",
+            "What names no app has nothing to decide.",
+            base: [.notification(), .member("data", nil), .member("unclaimInfo", ["unclaimSeatIds": []])],
+            .member("unclaimInfo", ["unclaimSeatIds": [], "signedTransactionInfo": "e30.e30.e30"])),
+        refused(
+            "notification-of-another-app-in-an-unknown-member", .policy, "bundle-id-mismatch",
+            "It names no app where Apple documents one.",
+            base: [.notification(), .member("data", nil), .member("unclaimInfo", ["unclaimSeatIds": []])],
+            .member("unclaimInfo", ["unclaimSeatIds": [], "bundleId": "com.example.other"])),
     ]
 }

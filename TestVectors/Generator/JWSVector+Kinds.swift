@@ -87,7 +87,8 @@ extension JWSVector {
         accepted(
             "notification-of-unclaimed-seats", .notification, why: "The claims of the developer's server that end.",
             notification(.unclaimSeats) + [
-                .member("unclaimInfo", ["unclaimSeatIds": ["00000000-0000-4000-8000-000000000006"]])
+                .member("data", nil),
+                .member("unclaimInfo", ["unclaimSeatIds": ["00000000-0000-4000-8000-000000000006"]]),
             ]),
         accepted(
             "notification-of-refunded-seats", .notification, why: "A refund that leaves the transaction valid.",

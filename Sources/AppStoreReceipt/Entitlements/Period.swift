@@ -36,13 +36,11 @@ struct Period {
 
     /// Whether nothing can be decided, because Apple signed a type or an ownership that is not known. It replaces
     /// nothing.
-    private let hasUnknownValue: Bool
+    private var hasUnknownValue: Bool
 
     /// Whether this is a period of a subscription that renews. A record without a type that has an end is one.
     var isOfSubscription: Bool {
-        guard expires != nil, !hasUnknownValue else { return false }
-        guard let type = purchase.productType else { return true }
-        return type == .autoRenewableSubscription || type == .freeSubscription
+        expires != nil && !hasUnknownValue && purchase.productType?.renews ?? true
     }
 
     /// Whether the signed quantity is the number of seats, and not of products.
@@ -104,6 +102,7 @@ extension Period {
     /// Adds another transaction of the period.
     mutating func add(_ purchase: Purchase, _ index: Int) {
         transactions.append(index)
+        hasUnknownValue = hasUnknownValue || purchase.hasUnknownValue
         isUpgraded = isUpgraded || purchase.isUpgraded ?? false
         // A refund is signed for one transaction. Its copies say nothing of it.
         if let revocation = purchase.revocation {
@@ -134,8 +133,9 @@ extension Period {
         revoked = revocations.count == bought.count ? revocations.max() : nil
         let evidenceEnds = bought.compactMap(\.evidenceEnd)
         evidenceEnd = evidenceEnds.count == bought.count ? evidenceEnds.max() : nil
-        // An extension moves the end of what was signed before it.
-        let ends = bought.compactMap { period in period.expires.map { (period.expiresSigned, $0) } }
+        // An extension moves the end of what was signed before it, and not of what was refunded.
+        let lasting = revoked == nil ? bought.filter { $0.revoked == nil } : bought
+        let ends = lasting.compactMap { period in period.expires.map { (period.expiresSigned, $0) } }
         if let last = ends.max(by: <) { (expiresSigned, expires) = last }
     }
 
@@ -145,6 +145,7 @@ extension Period {
         if let end, end.date <= moment.date {
             let date = end.date == .distantPast ? nil : end.date
             switch end.reason {
+            case .expired where hasUnknownValue, .upgraded where hasUnknownValue: break
             case .expired: return .expired(at: end.date)
             case .upgraded: return .upgraded(at: date)
             case .revoked:

@@ -31,18 +31,30 @@ struct Source {
     }
 }
 
-/// An identifier of an app's purchases, compared byte for byte. The sandbox never meets production, and apps never meet each other.
+/// An identifier of an app's purchases, compared byte for byte. The sandbox never meets production, apps never meet each other, and members to whom seats
+/// are assigned meet neither the buyer nor each other.
 private struct AppKey: Hashable {
     let environment: AppStoreEnvironment?
     let bundleID: UTF8Bytes?
     let id: UTF8Bytes
     let productID: UTF8Bytes?
+    let member: Member?
 
     init(_ id: String, of purchase: Purchase, productID: String? = nil) {
+        self.init(id, of: purchase, productID: productID, member: Member(of: purchase))
+    }
+
+    private init(_ id: String, of purchase: Purchase, productID: String?, member: Member?) {
         environment = purchase.environment
         bundleID = purchase.bundleID.map(UTF8Bytes.init)
         self.id = UTF8Bytes(id)
         self.productID = productID.map(UTF8Bytes.init)
+        self.member = member
+    }
+
+    /// The transaction, whose evidence need not say whose it is.
+    init(transactionOf purchase: Purchase) {
+        self.init(purchase.transactionID, of: purchase, productID: nil, member: nil)
     }
 
     /// What restored transactions of a purchase have in common with it.
@@ -59,10 +71,24 @@ private struct AppKey: Hashable {
         }
     }
 
-    /// Few keys have both in common.
+    /// Few keys have these in common.
     func hash(into hasher: inout Hasher) {
         hasher.combine(id)
         hasher.combine(productID)
+        hasher.combine(member)
+    }
+}
+
+/// A member to whom a seat is assigned. Without an app transaction, nothing says which transactions are of one member.
+private enum Member: Hashable {
+    case appTransaction(UTF8Bytes)
+    case transaction(UTF8Bytes)
+
+    init?(of purchase: Purchase) {
+        guard purchase.ownershipType == .assigned else { return nil }
+        self =
+            purchase.appTransactionID.map { .appTransaction(UTF8Bytes($0)) }
+            ?? .transaction(UTF8Bytes(purchase.transactionID))
     }
 }
 
@@ -83,6 +109,7 @@ struct Periods {
         take(productTypes)
         makePeriods()
         makeSubscriptions()
+        joinAdditions()
     }
 
     // MARK: Transactions
@@ -92,7 +119,7 @@ struct Periods {
         var groups: [[Source]] = []
         var groupsByID: [AppKey: Int] = [:]
         for source in sources {
-            let key = AppKey(source.purchase.transactionID, of: source.purchase)
+            let key = AppKey(transactionOf: source.purchase)
             if let group = groupsByID[key] {
                 groups[group].append(source)
             } else {
@@ -133,6 +160,13 @@ struct Periods {
                         periods[period].add(purchase, index)
                         continue
                     }
+                    // A copy names no reason, and can come before what was bought at the same time.
+                    if !periods[period].purchase.isOneOfSeveral, periods[period].start == purchase.purchaseDate {
+                        let copies = periods[period].transactions
+                        periods[period] = Period(purchase, index)
+                        for copy in copies { periods[period].add(transactions[copy].purchase, copy) }
+                        continue
+                    }
                 } else {
                     periodsByID[key] = periods.count
                 }
@@ -144,26 +178,6 @@ struct Periods {
             let length = transactions[periods[index].transactions[0]].statedType?.length
             periods[index].expires = length.map { periods[index].start + $0 }
         }
-        joinAdditions()
-    }
-
-    /// Joins the periods of the buyer that are one, because seats were added to it.
-    private mutating func joinAdditions() {
-        guard transactions.contains(where: { $0.purchase.isOneOfSeveral }) else { return }
-        var additions: [AppKey: SeatAdditions] = [:]
-        for (index, period) in periods.enumerated() where period.isOfSubscription && period.purchase.isOfBuyer {
-            let purchase = period.purchase
-            guard let end = period.expires, period.start < end else { continue }
-            let key = AppKey(purchase.originalTransactionID, of: purchase, productID: purchase.productID)
-            additions[key, default: SeatAdditions()]
-                .add(index, period.start..<end, isOneOfSeveral: purchase.isOneOfSeveral)
-        }
-        var joined: Set<Int> = []
-        for indices in additions.values.flatMap(\.periods) {
-            periods[indices[0]] = Period(joining: indices.map { periods[$0] })
-            joined.formUnion(indices.dropFirst())
-        }
-        periods = periods.indices.filter { !joined.contains($0) }.map { periods[$0] }
     }
 
     // MARK: Subscriptions
@@ -197,6 +211,43 @@ struct Periods {
             subscriptionsByID[id] = subscription
             for previous in previousIDs(of: period) { subscriptionsByID[previous] = subscription }
         }
+    }
+
+    /// Joins the periods of the buyer that are one, because seats were added to it.
+    private mutating func joinAdditions() {
+        guard transactions.contains(where: { $0.purchase.isOneOfSeveral }) else { return }
+        /// What can be one period: transactions with no other product between them.
+        struct Key: Hashable {
+            let original: AppKey
+            let change: Int
+        }
+        var joined: Set<Int> = []
+        for subscription in subscriptions {
+            markRenewalsReplacedBeforeStart(in: subscription)
+            var additions: [Key: SeatAdditions] = [:]
+            var product: UTF8Bytes?
+            var change = 0
+            for index in subscription where periods[index].purchase.isOfBuyer {
+                let period = periods[index]
+                if product != period.product, !period.neverBegan { (product, change) = (period.product, change + 1) }
+                let purchase = period.purchase
+                guard var end = period.expires else { continue }
+                // What was upgraded had ended when Apple signed that.
+                if period.isUpgraded { end = min(end, purchase.signedDate) }
+                guard period.start < end else { continue }
+                let original = AppKey(purchase.originalTransactionID, of: purchase, productID: purchase.productID)
+                additions[Key(original: original, change: change), default: SeatAdditions()]
+                    .add(index, period.start..<end, isOneOfSeveral: purchase.isOneOfSeveral)
+            }
+            for indices in additions.values.flatMap(\.periods) {
+                periods[indices[0]] = Period(joining: indices.map { periods[$0] })
+                joined.formUnion(indices.dropFirst())
+            }
+        }
+        let left = periods.indices.filter { !joined.contains($0) }
+        let places = Dictionary(uniqueKeysWithValues: zip(left, left.indices))
+        periods = left.map { periods[$0] }
+        subscriptions = subscriptions.map { $0.compactMap { places[$0] } }
     }
 
     /// The original transaction ids before migrations, from all transactions of a period.
@@ -280,7 +331,7 @@ struct Periods {
             let id: UTF8Bytes
         }
         var subscriptionsByID: [Key: [Int]] = [:]
-        for (key, subscription) in self.subscriptionsByID {
+        for (key, subscription) in self.subscriptionsByID where key.member == nil {
             subscriptionsByID[Key(environment: key.environment, id: key.id), default: []].append(subscription)
         }
         for renewal in all.sorted(by: SignatureOrder.init, <) {

@@ -25,12 +25,13 @@ struct PurchaseOrder {
 ///
 /// What was signed together is ordered so that a revocation, the larger part of two, an upgrade and the larger values count, and then by its text.
 struct SignatureOrder {
-    private let values: (Instant, Int64, Int64, Int64, Int64)
+    private let values: (Instant, Int64, Int64, Int64, Int64, Int64)
     private let text: [UInt8]
 
     init(_ purchase: Purchase) {
         values = (
-            purchase.signedDate, purchase.revokedPart ?? -1, purchase.isUpgraded == true ? 1 : 0,
+            purchase.signedDate, purchase.revokedPart ?? -1, Int64(purchase.multiSeatInfo?.revokedSeatQuantity ?? -1),
+            purchase.isUpgraded == true ? 1 : 0,
             (purchase.expiresDate ?? .distantPast).millisecondsSince1970, purchase.purchaseDate.millisecondsSince1970
         )
         text = purchase.text
@@ -39,7 +40,7 @@ struct SignatureOrder {
     init(_ renewal: SubscriptionRenewal) {
         values = (
             renewal.signedDate, (renewal.gracePeriodExpiresDate ?? .distantPast).millisecondsSince1970,
-            renewal.autoRenewStatus?.rawValue ?? -1, (renewal.renewalDate ?? .distantPast).millisecondsSince1970, 0
+            renewal.autoRenewStatus?.rawValue ?? -1, (renewal.renewalDate ?? .distantPast).millisecondsSince1970, 0, 0
         )
         text = renewal.text
     }

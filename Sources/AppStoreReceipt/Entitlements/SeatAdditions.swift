@@ -1,8 +1,10 @@
 import SpanASN1
 
 extension Purchase {
-    /// Whether the buyer has other transactions for the same period.
-    var isOneOfSeveral: Bool { additionalTransactionReason != nil && isOfBuyer }
+    /// A Boolean value that indicates whether the buyer has other transactions for the same period.
+    @_spi(Ledger) public var isOneOfSeveral: Bool {
+        additionalTransactionReason != nil && isOfBuyer && expiresDate != nil && productType?.renews ?? true
+    }
 }
 
 /// The transactions of one product that are one period, because the buyer added seats to it.

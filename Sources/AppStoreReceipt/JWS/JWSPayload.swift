@@ -50,6 +50,10 @@ struct JWSSubject {
     /// Whether this kind of payload has the app's Apple id.
     var hasAppAppleID = true
     var environment: AppStoreEnvironment?
+    /// The environment as Apple wrote it, if that is all that is known of it.
+    var environmentName: String?
+    /// Whether what is missing is no reason to refuse the payload.
+    var mayBeMissing = false
 }
 
 extension TransactionInfo: JWSClaims {
@@ -95,8 +99,14 @@ extension AppStoreNotification: JWSClaims {
                 JWSSubject(bundleID: $0.bundleID, appAppleID: $0.appAppleID?.nonZero, environment: $0.environment)
             }
         }
-        // A notification without contents belongs to no app.
-        return subjects.isEmpty ? [JWSSubject()] : subjects
+        if subjects.contains(where: { $0.bundleID != nil || $0.appAppleID != nil }) || environmentName != nil
+            || environment != nil
+        {
+            return subjects
+        }
+        // Apple's signature is all that such a notification has. With something to decide, it would be another app's.
+        let others = NotificationSubjects(object)
+        return others.hasSignedParts ? [JWSSubject()] : others.subjects
     }
 }
 

@@ -217,6 +217,7 @@ extension VerificationPolicy {
     private func check(
         _ subject: JWSSubject, named environmentName: @autoclosure () -> String?
     ) throws(VerificationError) {
+        if subject.mayBeMissing { return try checkNames(of: subject) }
         if subject.hasBundleID { try checkBundleID(subject.bundleID) }
         try checkEnvironment(subject.environment, named: environmentName())
         guard subject.hasAppAppleID else { return }
@@ -229,6 +230,17 @@ extension VerificationPolicy {
         if subject.appAppleID == nil, mayBeAbsent { return }
         guard let found = subject.appAppleID, found.hasSameBytes(as: expected) else {
             throw .policy(.appAppleIDMismatch, found: subject.appAppleID, expected: expected)
+        }
+    }
+
+    /// Checks what a payload names, and requires nothing.
+    private func checkNames(of subject: JWSSubject) throws(VerificationError) {
+        if let bundleID = subject.bundleID { try checkBundleID(bundleID) }
+        if let name = subject.environmentName {
+            try checkEnvironment(AppStoreEnvironment(signedName: name), named: name)
+        }
+        if let found = subject.appAppleID, let appAppleID, !found.hasSameBytes(as: appAppleID) {
+            throw .policy(.appAppleIDMismatch, found: found, expected: appAppleID)
         }
     }
 }

@@ -21,6 +21,9 @@ public struct ProductType: OpenStringValue {
         nonConsumable, consumable, nonRenewingSubscription, autoRenewableSubscription, freeSubscription,
     ]
 
+    /// Whether it is a subscription that renews.
+    var renews: Bool { self == .autoRenewableSubscription || self == .freeSubscription }
+
     /// Creates the type of a number in attribute 1707 of a receipt, whose meaning is inferred. The name of an unknown number is the number itself.
     package init(receiptNumber: Int64) {
         let index = Int(exactly: receiptNumber) ?? -1

@@ -76,6 +76,8 @@ public struct Purchase: Sendable {
     /// A value that says whether the customer bought the product, a family member shares it, or a buyer of several
     /// seats assigned it. Receipts do not contain it.
     public var ownershipType: OwnershipType?
+    /// The identifier of the app transaction: one for each Apple Account that has the app. Receipts do not contain it.
+    public var appTransactionID: String?
     /// The UUID that the app set for the purchase. Receipts do not contain it, and family-shared purchases have none.
     public var appAccountToken: AppAccountToken?
     /// The app's bundle id.
@@ -165,6 +167,9 @@ extension Purchase {
             || !(ownershipType.map(OwnershipType.known.contains) ?? true)
     }
 
+    /// Whether the evidence is a receipt, or a transaction receipt. Transactions always say whether they were upgraded.
+    private var isFromReceipt: Bool { isUpgraded == nil }
+
     /// Whether the customer bought the product, as far as the evidence says.
     var isOfBuyer: Bool { ownershipType == nil || ownershipType == .purchased }
 }
@@ -212,7 +217,12 @@ extension Purchase: StoredRecord {
 
     /// The fields that JSON of entitlements shows after the decision.
     static let details: [StoredField<Purchase>] = [
-        .optional("product_type", \.productType),
+        // A number that is not known does not take the place of a name.
+        .optional("product_type", \.productType) { purchase, later in
+            guard let type = later.productType else { return }
+            let isUndone = later.isFromReceipt && !ProductType.known.contains(type)
+            if purchase.productType == nil || !isUndone { purchase.productType = type }
+        },
         .required("purchase_date", \.purchaseDate),
         .optional("expires_date", \.expiresDate),
         .optional("web_order_line_item_id", \.webOrderLineItemID),
@@ -229,11 +239,14 @@ extension Purchase: StoredRecord {
         .schema,
         // A receipt knows no seats.
         .required("quantity", \.quantity) { purchase, later in
-            let isUndone = purchase.isUpgraded != nil && later.isUpgraded == nil
+            let isUndone = !purchase.isFromReceipt && later.isFromReceipt
             guard !isUndone || purchase.productType != .autoRenewableSubscription else { return }
             purchase.quantity = later.quantity
         },
-        .optional("multi_seat_info", \.multiSeatInfo),
+        .optional("multi_seat_info", \.multiSeatInfo) { purchase, later in
+            if !later.isFromReceipt { purchase.multiSeatInfo = later.multiSeatInfo }
+        },
+        .optional("app_transaction_id", \.appTransactionID),
         .optional("offer", \.offer) { purchase, later in
             guard let offer = later.offer else { return }
             if purchase.offer == nil { purchase.offer = offer } else { purchase.offer?.merge(offer) }
@@ -316,8 +329,8 @@ extension PurchaseSeatInfo: Hashable {
 ///   "expires_date": 1751362200000, "signed_date": 1748770201000, "evidence_expiration_date": null, "revoked": false,
 ///   "revocation_date": null, "revocation_reason": null, "revocation_type": null, "revocation_percentage": null,
 ///   "upgraded": false, "multi_seat_info": {"invitation_management": "APPLE", "revoked_seat_quantity": null},
-///   "additional_transaction_reason": null, "ownership_type": "PURCHASED", "app_account_token": null,
-///   "bundle_id": "com.example.app", "environment": "production"
+///   "additional_transaction_reason": null, "ownership_type": "PURCHASED", "app_transaction_id": "704289572311736190",
+///   "app_account_token": null, "bundle_id": "com.example.app", "environment": "production"
 /// }
 /// ```
 ///

@@ -108,6 +108,7 @@ extension Purchase {
         }
         offer = PurchaseOffer(info)
         ownershipType = info.ownershipType
+        appTransactionID = info.appTransactionID
         appAccountToken = info.appAccountToken.map(AppAccountToken.init)
         bundleID = info.bundleID
         environment = info.environment

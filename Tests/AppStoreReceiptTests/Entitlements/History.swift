@@ -23,6 +23,7 @@ struct Transaction: Sendable {
     var reason: AdditionalTransactionReason?
     var seatInfo: PurchaseSeatInfo?
     var ownership = OwnershipType.purchased
+    var appTransaction: String?
 
     static func period(
         _ id: String, _ days: Range<Double>, _ product: String = "basic", revoked: Double? = nil,
@@ -86,6 +87,7 @@ struct Transaction: Sendable {
         builder.payload["revocationPercentage"] = percentage.map { .integer($0) }
         builder.payload["isUpgraded"] = isUpgraded ? true : nil
         builder.payload["inAppOwnershipType"] = .string(ownership.rawValue)
+        builder.payload["appTransactionId"] = appTransaction.map { .string($0) }
         builder.payload["additionalTransactionReason"] = reason.map { .string($0.rawValue) }
         if let seatInfo {
             var info = JSONValue.object([])

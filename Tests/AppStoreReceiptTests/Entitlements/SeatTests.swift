@@ -106,6 +106,85 @@ import Testing
         #expect(try seats(Self.eight, added) == [8, 3, 11])
     }
 
+    @Test func `a copy that comes before what it restores is not counted`() throws {
+        var copy = Self.eight
+        (copy.id, copy.reason, copy.seatInfo) = ("0", nil, nil)
+        #expect(try seats(Self.eight, Self.three, copy) == [8, 8, 3, 11])
+        var (eight, three) = (Self.eight, Self.three)
+        (eight.revoked, three.revoked) = (15, 15)
+        #expect(try entitlements([eight, three, copy]).items.map(\.quantity) == [0, 0, 0])
+    }
+
+    @Test func `a reason in what has no seats makes no copy a purchase`() throws {
+        var first = Transaction.nonConsumable("1", 0)
+        var copy = first
+        (copy.id, copy.start, copy.original, copy.reason) = ("2", 5, "1", .seatAddition)
+        first.revoked = 10
+        #expect(try entitlements([first, copy]).codes == ["1": "revoked", "2": "revoked"])
+    }
+
+    @Test func `what was bought again after an upgrade is another period`() throws {
+        var (first, again) = (Transaction.seats("1", 0..<30, 8), Transaction.seats("3", 20..<50, 2))
+        let gold = Transaction.period("2", 10..<40, "gold")
+        again.reason = .seatAddition
+        for isMarked in [true, false] {
+            first.isUpgraded = isMarked
+            let entitlements = try entitlements([first, gold, again], at: 25)
+            #expect(entitlements.codes == ["1": "upgraded", "2": "upgraded", "3": "active"])
+            #expect(entitlements.items.map(\.periodSeats) == [8, nil, 2])
+        }
+        // Without the transaction between them, the date of the signature says it.
+        first.isUpgraded = true
+        let purchases = try [first.purchase(signed: 11), again.purchase(signed: 21)]
+        let decided = Entitlements(trustingStored: purchases, at: day(25))
+        #expect(decided.codes == ["1": "upgraded", "3": "active"] && decided.items.map(\.periodSeats) == [8, 2])
+    }
+
+    @Test func `a renewal that an upgrade replaced before it began stands between no additions`() throws {
+        var (basic, renewal) = (Transaction.period("1", 0..<30), Transaction.period("2", 30..<60))
+        (basic.isUpgraded, renewal.isUpgraded) = (true, true)
+        var gold = [Transaction.seats("3", 29..<59, 8), .seats("4", 40..<59, 3, reason: .seatAddition)]
+        for index in gold.indices { gold[index].product = "gold" }
+        let entitlements = try entitlements([basic, renewal] + gold, at: 45)
+        #expect(entitlements.codes == ["1": "upgraded", "2": "upgraded", "3": "active", "4": "active"])
+        #expect(entitlements.subscriptions.map(\.seats) == [11])
+    }
+
+    @Test func `the end is that of what was not refunded`() throws {
+        var (eight, three) = (Self.eight, Self.three)
+        (eight.end, three.revoked) = (40, 15)
+        let purchases = try [eight.purchase(signed: 12), three.purchase(signed: 16)]
+        #expect(Entitlements(trustingStored: purchases, at: day(35)).codes == ["1": "active", "2": "active"])
+    }
+
+    @Test(arguments: ["700", nil]) func `members meet neither the buyer nor each other`(appTransaction: String?) throws {
+        var member = Self.eight
+        (member.id, member.ownership, member.appTransaction) = ("5", .assigned, appTransaction)
+        var other = member
+        (other.id, other.appTransaction) = ("6", appTransaction.map { _ in "701" })
+        var later = member
+        (later.id, later.item, later.start, later.end) = ("7", "97", 30, 60)
+        let entitlements = try entitlements([Self.eight, Self.three, member, other, later])
+        #expect(entitlements.items.map(\.periodSeats) == [11, nil, nil, 11, nil])
+        #expect(Set(entitlements.items.map(\.firstTransactionID)) == ["1", "5", "6", "7"])
+        // Those of one member are one subscription if it is known that they are his.
+        let count = try self.entitlements([Self.eight, Self.three, member, other, later], at: 40).subscriptions.count
+        #expect(count == (appTransaction == nil ? 4 : 3))
+        var revoked = Self.eight
+        revoked.revoked = 15
+        #expect(try self.entitlements([revoked, member]).codes == ["1": "revoked", "5": "active"])
+    }
+
+    @Test func `renewal information is the buyer's`() throws {
+        var member = Self.eight
+        (member.id, member.ownership) = ("5", .assigned)
+        let purchases = try [Self.eight, member].map { try $0.purchase() }
+        var renewal = SubscriptionRenewal(originalTransactionID: "1", signedDate: day(29))
+        (renewal.environment, renewal.gracePeriodExpiresDate) = (purchases[0].environment, day(46))
+        let decided = Entitlements(trustingStored: purchases, renewals: [renewal], at: day(40))
+        #expect(decided.codes == ["1": "active", "5": "expired"])
+    }
+
     @Test func `a receipt does not undo what a JWS says of seats`() throws {
         var purchases = try [Self.eight, Self.three].map { try $0.purchase(signed: 11) }
         for transaction in [Self.eight, Self.three] {
@@ -131,6 +210,31 @@ import Testing
         #expect(Entitlements(trustingStored: purchases, at: day(20)).items.map(\.seats) == [8])
         let reversed = try [refunded.purchase(signed: 14), Self.eight.purchase(signed: 12)]
         #expect(Entitlements(trustingStored: reversed, at: day(20)).items.map(\.seats) == [6])
+        // Of two that were signed together, the larger refund, and not the larger digit.
+        let together = try [9, 10].map { try Transaction.seats("1", 0..<30, 12, refunded: $0).purchase() }
+        #expect(Entitlements(trustingStored: together, at: day(20)).items.map(\.seats) == [2])
+        // A transaction without information about seats has none that were refunded.
+        var plain = Self.eight
+        plain.seatInfo = nil
+        let undone = try [refunded.purchase(signed: 12), plain.purchase(signed: 14)]
+        #expect(Entitlements(trustingStored: undone, at: day(20)).items.map(\.seats) == [8])
+    }
+
+    @Test func `an unknown type decides nothing after the end either, and no receipt brings one`() throws {
+        var new = Self.eight
+        new.type = ProductType(rawValue: "Streaming")
+        for change in [{ _ in }, { $0.isUpgraded = true }] as [(inout Transaction) -> Void] {
+            change(&new)
+            let items = try entitlements([new], at: 40).items
+            #expect(items.map(\.access) == [.undetermined] && items.map(\.ownedQuantity) == [nil])
+        }
+        var copy = Self.eight
+        (copy.id, copy.start, copy.reason, copy.type) = ("7", 12, nil, new.type)
+        #expect(try entitlements([Self.eight, copy]).codes == ["1": "undetermined", "7": "undetermined"])
+        var purchases = try [Self.eight.purchase(signed: 12), Self.eight.purchase(signed: 14)]
+        purchases[1].productType = ProductType(rawValue: "9")
+        purchases[1].isUpgraded = nil
+        #expect(Entitlements(trustingStored: purchases, at: day(20)).codes == ["1": "active"])
     }
 
     @Test func `one seat without information about seats is none`() throws {

@@ -203,8 +203,31 @@ import Testing
         #expect(description.count < 5_000, "\(description.count)")
     }
 
-    @Test func `a notification about nothing, or about two apps, is refused`() throws {
-        #expect(try failure(.notification(.test, about: "new", [:]))?.code == "bundle-id-mismatch")
+    @Test(arguments: [
+        ([:], nil), (["bundleId": .string(Minted.bundleID)], nil), (["bundleId": "com.example.other"], "bundle-id-mismatch"),
+        (["list": [["environment": "Xcode"]]], "environment-mismatch"),
+        (["environment": "Moon"], "unknown-environment"), (["environment": "Production"], nil),
+        (["appAppleId": 0], nil), (["appAppleId": 7], nil), (["appAppleId": 8], "app-apple-id-mismatch"),
+        (["appAppleId": .raw("1e400")], "bundle-id-mismatch"),
+        (["list": [["signedRenewalInfo": "a"]]], "bundle-id-mismatch"), (["signedNumber": 1], nil),
+    ] as [(JSONValue, String?)])
+    func `a notification that names no app is accepted on its signature, but for what it names elsewhere`(
+        contents: JSONValue, code: String?
+    ) throws {
+        let verifier = try Minted.verifier { $0.appAppleID = "7" }
+        for member in ["unclaimInfo", "new"] {
+            let builder = JWSBuilder.notification(.unclaimSeats, about: member, contents)
+            let jws = try builder.signed(by: authority)
+            do throws(VerificationError) {
+                let notification = try verifier.verifyNotification(jws)
+                #expect(code == nil && notification.environment == nil && notification.transactionInfo == nil)
+            } catch {
+                #expect(error.code == code)
+            }
+        }
+    }
+
+    @Test func `a notification about two apps is refused`() throws {
         var two = JWSBuilder.notification(.test, bundleID: Minted.bundleID)
         two.payload["summary"] = ["bundleId": "com.example.other", "environment": "Production"]
         #expect(try failure(two)?.code == "bundle-id-mismatch")

@@ -74,11 +74,11 @@ struct StoredSchemaTests {
         #expect(try renewal.storedJSON == foundationText(renewal))
         #expect(try Purchase(storedJSON: Self.purchase) == purchase)
         #expect(try SubscriptionRenewal(storedJSON: Self.renewal) == renewal)
-        // Every optional field alone is missing. Version 0.2.0 had no stated type and no seats.
+        // Every optional field alone is missing. Version 0.2.0 had no stated type, seats and app transaction.
         var whole = purchase
         whole.statedType = .nonConsumable
         whole.multiSeatInfo = PurchaseSeatInfo(invitationManagement: .developer, revokedSeatQuantity: 2)
-        whole.additionalTransactionReason = .seatAddition
+        (whole.additionalTransactionReason, whole.appTransactionID) = (.seatAddition, "704289572311736190")
         let wholeText = Data(whole.storedJSON.utf8)
         for field in Purchase.table.fields where !field.isRequired {
             var object = try #require(JSONSerialization.jsonObject(with: wholeText) as? [String: Any])
