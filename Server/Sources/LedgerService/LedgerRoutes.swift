@@ -358,6 +358,7 @@ extension JSONWriter {
         bool(outcome.mayFinish)
         name("quantity")
         integer(outcome.quantity)
+        member("seats", outcome.seats)
         member("access", outcome.access)
         member("until", outcome.until?.description)
         // As that of the entitlements.

@@ -10,15 +10,27 @@ struct Family {
     var claimedAt: Instant?
     /// The original transaction, if this is a large subscription that is divided; see ``SubscriptionParts``.
     var subscription: UTF8Bytes?
+    /// Whether a seat is assigned to a member by its transactions.
+    var isOfMember = false
+    /// What the claim of the account rests on; `nil` if it was made before that was recorded.
+    var basis: ClaimBasis?
 }
 
 extension Family {
-    /// - Parameter row: Begins with `id`, `account`, `claimed_at` and `subscription`.
+    /// The columns that ``init(_:)`` reads first.
+    static let columns = """
+        families.id, families.account, families.claimed_at, families.subscription, families.is_member, families.basis
+        """
+    static let columnCount = 6
+
+    /// - Parameter row: Begins with ``columns``.
     fileprivate init(_ row: SQLRow) throws(LedgerError) {
         id = try row.integer(0)
         account = try row.optionalText(1)
         claimedAt = account == nil ? nil : try row.date(2)
         subscription = try row.optionalText(3).map(UTF8Bytes.init)
+        isOfMember = try row.optionalInteger(4) != nil
+        if let json = try row.optionalText(5) { basis = try ClaimBasis(json) }
     }
 }
 
@@ -34,11 +46,19 @@ struct Families {
     private(set) var answers: [[SQLRow]] = []
     /// How they are divided, if that can change.
     var stored: [Int64: StoredParts] = [:]
+    /// The families of members that were found.
+    private var members: Set<Int64> = []
     /// Numbers that no family has.
     private var freeNumbers: ArraySlice<Int64> = []
     /// Keys that are not in the tables yet.
     private var newKeys: [TransactionKey] = []
     let connection: any SQLConnection
+    /// Transactions that were known from receipts, and are a member's.
+    private var splits: [MemberSplit] = []
+    /// What accounts had of families that lost their owner, or of transactions that are a member's, and that nobody has now.
+    private(set) var lost: [Grant] = []
+    /// The families that others were split off from.
+    var splitFamilies: Set<Int64> { Set(splits.map(\.family)) }
     /// What the tables have about the tokens of the families; `nil` if the ledger does not use tokens.
     private(set) var tokens: AccountTokens?
 
@@ -72,17 +92,22 @@ struct Families {
         } else {
             try find(keys)
         }
-        let groups = groups(keys, requests.flatMap(\.purchaseKeys))
+        let purchaseKeys = requests.flatMap(\.purchaseKeys)
+        try findSplits(purchaseKeys)
+        let groups = groups(keys, purchaseKeys)
         // Tokens are those of all that was signed of a family.
         let usesTokens = usingTokens || registration != nil
         if !connection.isSnapshot || !divided.isEmpty {
             try lock(
-                Set(identifiers.values).sorted(), usesTokens ? [] : partsQuestions(requests, groups, at: now),
+                Set(identifiers.values).union(splitFamilies).sorted(),
+                usesTokens ? [] : partsQuestions(requests, groups, at: now),
                 statements)
         }
         var new = try make(groups.count { $0.allSatisfy { identifiers[$0] == nil } })[...]
         for group in groups { try unite(group, &new, at: now) }
         try insert(newKeys.sorted())
+        try markMembers(purchaseKeys)
+        for split in splits { try self.split(split, at: now) }
         guard usesTokens else { return }
         let brought = requests.flatMap { $0.purchases.compactMap { AccountTokens.token(of: $0.signed.purchase) } }
         let known = contents.values.flatMap { $0.variants.values.joined() }
@@ -95,6 +120,9 @@ struct Families {
     /// The numbers of the families of what one of the requests brings.
     func numbers(of request: BroughtEvidence) -> [Int64] {
         var numbers = Set(request.keys.lazy.compactMap { identifiers[$0] })
+        // What is left of them is decided again.
+        let brought = Set(request.purchaseKeys.map(\.transaction))
+        numbers.formUnion(splits.lazy.filter { brought.contains($0.transaction) }.map(\.family))
         for renewal in request.renewals {
             let id = UTF8Bytes(renewal.originalTransactionID)
             for (key, number) in identifiers where key.environment == renewal.environment && key.transactionID == id {
@@ -118,12 +146,28 @@ struct Families {
     }
 
     /// Makes an account the owner of a family.
-    mutating func claim(_ id: Int64, for account: String, at now: Instant) throws(LedgerError) {
+    mutating func claim(
+        _ id: Int64, for account: String, restingOn basis: ClaimBasis, at now: Instant
+    ) throws(LedgerError) {
         byID[id]?.account = account
         byID[id]?.claimedAt = now
+        byID[id]?.basis = basis
         try connection.write(
-            "UPDATE families SET account = $2, claimed_at = $3 WHERE id = $1",
-            [.integer(id), .text(account), SQLValue(now)])
+            "UPDATE families SET account = $2, claimed_at = $3, basis = $4 WHERE id = $1",
+            [.integer(id), .text(account), SQLValue(now), .text(basis.json)])
+    }
+
+    /// Records what else the claim of a family's owner rests on.
+    mutating func extendClaim(_ id: Int64, by more: @autoclosure () -> ClaimBasis) throws(LedgerError) {
+        guard let basis = byID[id]?.basis, !basis.isLasting else { return }
+        let extended = basis.union(more())
+        guard extended != basis else { return }
+        try keepBasis(extended, of: id)
+    }
+
+    private mutating func keepBasis(_ basis: ClaimBasis, of id: Int64) throws(LedgerError) {
+        byID[id]?.basis = basis
+        try connection.write("UPDATE families SET basis = $2 WHERE id = $1", [.integer(id), .text(basis.json)])
     }
 
     // MARK: Implementation
@@ -151,8 +195,10 @@ struct Families {
                 let family = try Family(row)
                 guard family.subscription == nil else { return try find(keys) }
                 byID[family.id] = family
+                if family.isOfMember { members.insert(family.id) }
                 let key = TransactionKey(
-                    environment: app.environment, bundleID: app.bundleID, transactionID: UTF8Bytes(try row.text(4)))
+                    environment: app.environment, bundleID: app.bundleID,
+                    transactionID: UTF8Bytes(try row.text(Family.columnCount)))
                 try contents[family.id, default: FamilyContents()].add(row, of: key, isFirst: identifiers[key] == nil)
                 identifiers[key] = family.id
             }
@@ -165,7 +211,7 @@ struct Families {
             let rows = connection.dialect.rows(of: keys.map(\.transactionID.string), in: "identifiers")
             return SQLStatement(
                 """
-                SELECT identifiers.transaction_id, identifiers.family_id, families.subscription
+                SELECT identifiers.transaction_id, identifiers.family_id, families.subscription, families.is_member
                 FROM \(rows.table) AS identifiers JOIN families ON families.id = identifiers.family_id
                 """, [.text(app.environment.rawValue), .text(app.bundleID.string), rows.parameter])
         }
@@ -180,6 +226,7 @@ struct Families {
                     environment: app.environment, bundleID: app.bundleID, transactionID: UTF8Bytes(try row.text(0)))
                 let family = try row.integer(1)
                 identifiers[key] = family
+                if try row.optionalInteger(3) != nil { members.insert(family) }
                 if let original = try row.optionalText(2) {
                     divided[family] = TransactionKey(
                         environment: app.environment, bundleID: app.bundleID, transactionID: UTF8Bytes(original))
@@ -194,7 +241,7 @@ struct Families {
     ) throws(LedgerError) {
         let dialect = connection.dialect
         let lock = SQLQuestion(
-            "SELECT id, account, claimed_at, subscription FROM families WHERE id \(dialect.oneOf("$1", ids.count))"
+            "SELECT \(Family.columns) FROM families WHERE id \(dialect.oneOf("$1", ids.count))"
                 + " ORDER BY id\(dialect.rowLock)", oneOf: ids.map(SQLValue.integer), dialect)
         let whole = ids.filter { id in !divided.contains { $0.family == id } }
         let questions = [lock] + FamilyContents.questions(whole, dialect)
@@ -228,13 +275,26 @@ struct Families {
             guard let first = numbers[first], let second = numbers[second] else { return }
             parents[root(second)] = root(first)
         }
-        for purchase in purchases { for key in purchase.relatives { unite(purchase.transaction, key) } }
+        var relatives: Set<TransactionKey> = []
+        var named = Set(purchases.map(\.transaction))
+        for purchase in purchases {
+            guard purchase.isOfMember || !isOfMember(purchase.transaction, purchases) else {
+                relatives.formUnion(purchase.relatives)
+                continue
+            }
+            named.formUnion(purchase.relatives)
+            for key in purchase.relatives { unite(purchase.transaction, key) }
+        }
         var firstOfFamily: [Int64: TransactionKey] = [:]
         for key in keys {
             guard let family = identifiers[key] else { continue }
             if let first = firstOfFamily[family] { unite(first, key) } else { firstOfFamily[family] = key }
         }
-        let groups = Dictionary(grouping: keys.indices) { root($0) }
+        // What a receipt names as the original transaction of a member's is not known to be anybody's.
+        let unnamed = relatives.subtracting(named)
+        let groups = Dictionary(
+            grouping: keys.indices.filter { !unnamed.contains(keys[$0]) || identifiers[keys[$0]] != nil }
+        ) { root($0) }
         return groups.sorted { $0.key < $1.key }.map { $0.value.map { keys[$0] } }
     }
 
@@ -247,7 +307,9 @@ struct Families {
         }
         guard let family = families.first ?? new.popFirst() else { return }
         for other in families.dropFirst() { try join(other, into: family, at: now) }
-        newKeys += keys.filter { identifiers[$0] == nil }
+        newKeys += keys.filter { key in
+            identifiers[key] == nil && !splits.contains { $0.transaction == key }
+        }
         for key in keys { identifiers[key] = family.id }
     }
 
@@ -307,6 +369,92 @@ struct Families {
                     SQLValue(now),
                 ])
         }
+    }
+}
+
+// MARK: - Members
+
+extension Families {
+    /// Whether a seat is assigned to a member by a transaction, as far as is known or brought.
+    private func isOfMember(_ key: TransactionKey, _ brought: [PurchaseKeys]) -> Bool {
+        identifiers[key].map(members.contains) ?? false || brought.contains { $0.isOfMember && $0.transaction == key }
+    }
+
+    /// Takes what turns out to be a member's out of the families in which receipts put it.
+    private mutating func findSplits(_ purchases: [PurchaseKeys]) throws(LedgerError) {
+        for purchase in purchases where purchase.isOfMember {
+            guard let family = identifiers[purchase.transaction], !members.contains(family) else { continue }
+            if connection.isSnapshot { throw .write }
+            identifiers[purchase.transaction] = nil
+            splits.append(MemberSplit(transaction: purchase.transaction, family: family))
+        }
+    }
+
+    private mutating func markMembers(_ purchases: [PurchaseKeys]) throws(LedgerError) {
+        for purchase in purchases where purchase.isOfMember {
+            guard let family = identifiers[purchase.transaction], byID[family]?.isOfMember == false else { continue }
+            byID[family]?.isOfMember = true
+            try connection.write("UPDATE families SET is_member = 1 WHERE id = $1", [.integer(family)])
+        }
+    }
+
+    /// Moves a transaction to its member's family, with what is known of it and, if the claim of its owner rests on it, with what was granted for it.
+    private mutating func split(_ split: MemberSplit, at now: Instant) throws(LedgerError) {
+        let key = split.transaction
+        guard let number = identifiers[key], let family = byID[split.family] else { return }
+        if family.subscription != nil {
+            try undivide(family.id)
+            byID[family.id]?.subscription = nil
+            stored[family.id] = nil
+        }
+        try connection.write(
+            "UPDATE identifiers SET family_id = $4 WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3",
+            key.columns + [.integer(number)])
+        let moved = contents[family.id]?.remove(key) ?? FamilyContents()
+        contents[number, default: FamilyContents()].formUnion(moved)
+        guard let account = family.account else { return }
+        guard var basis = family.basis else {
+            // It is not known on what the claim rests: it stays, and an operator decides.
+            try connection.write(
+                "INSERT INTO uncertain_claims VALUES ($1, $2) ON CONFLICT DO NOTHING",
+                [.integer(family.id), SQLValue(now)])
+            if moved.grants.contains(where: { $0.account.hasSameBytes(as: account) }) {
+                try claimIfFree(number, account, key, at: family.claimedAt ?? now)
+            }
+            return
+        }
+        if basis.transactions.contains(key.transactionID) {
+            try claimIfFree(number, account, key, at: family.claimedAt ?? now)
+            basis.remove(key.transactionID)
+            if basis.isEmpty {
+                byID[family.id]?.account = nil
+                byID[family.id]?.claimedAt = nil
+                try connection.write(
+                    "UPDATE families SET account = NULL, claimed_at = NULL WHERE id = $1", [.integer(family.id)])
+                try lose(account, in: family.id)
+            }
+            try keepBasis(basis, of: family.id)
+        } else {
+            try lose(account, in: number)
+        }
+    }
+
+    private mutating func claimIfFree(
+        _ number: Int64, _ account: String, _ key: TransactionKey, at date: Instant
+    ) throws(LedgerError) {
+        guard byID[number]?.account == nil else { return }
+        try claim(number, for: account, restingOn: ClaimBasis(isLasting: true), at: date)
+    }
+
+    /// Removes what an account was granted in a family: who gets it next is granted it anew.
+    private mutating func lose(_ account: String, in family: Int64) throws(LedgerError) {
+        for grant in contents[family]?.grants ?? [] where grant.account.hasSameBytes(as: account) && !grant.isVoided {
+            lost.append(grant)
+            try connection.write(
+                "DELETE FROM grants WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3",
+                grant.transaction.columns)
+        }
+        contents[family]?.removeGrants { $0.account.hasSameBytes(as: account) && !$0.isVoided }
     }
 }
 

@@ -64,7 +64,7 @@ struct FamilyContents {
         """
         SELECT \(table).family_id, grants.environment, grants.bundle_id, grants.transaction_id, grants.account,
             grants.product_id, grants.quantity, grants.until, grants.voided_at,
-            grants.adjusted_quantity, grants.adjusted_from
+            grants.adjusted_quantity, grants.adjusted_from, grants.seats, grants.granted_at
         FROM \(table) JOIN grants ON grants.environment = \(table).environment
             AND grants.bundle_id = \(table).bundle_id AND grants.transaction_id = \(table).transaction_id
         """
@@ -77,11 +77,11 @@ struct FamilyContents {
         let asked = dialect.rows(of: transactions.map(\.string), in: "identifiers")
         return SQLStatement(
             """
-            SELECT families.id, families.account, families.claimed_at, families.subscription, known.transaction_id,
+            SELECT \(Family.columns), known.transaction_id,
                 evidence.variant, evidence.signed_date, evidence.purchase,
                 grants.account, grants.product_id, grants.quantity, grants.until, grants.voided_at,
-                grants.adjusted_quantity, grants.adjusted_from, renewals.renewal
-            FROM (SELECT DISTINCT families.id, families.account, families.claimed_at, families.subscription,
+                grants.adjusted_quantity, grants.adjusted_from, grants.seats, grants.granted_at, renewals.renewal
+            FROM (SELECT DISTINCT \(Family.columns),
                     CASE WHEN families.subscription IS NULL THEN families.id END AS whole
                 FROM \(asked.table) AS asked JOIN families ON families.id = asked.family_id) AS families
             LEFT JOIN identifiers AS known ON known.family_id = families.whole
@@ -98,10 +98,11 @@ struct FamilyContents {
     ///
     /// - Parameter isFirst: Whether no other row was about the same transaction. Each of its variants has one.
     mutating func add(_ row: SQLRow, of key: TransactionKey, isFirst: Bool) throws(LedgerError) {
-        if try row.optionalInteger(5) != nil { try addEvidence(row, from: 5) }
+        let first = Family.columnCount + 1
+        if try row.optionalInteger(first) != nil { try addEvidence(row, from: first) }
         guard isFirst else { return }
-        if try row.optionalText(8) != nil { try addGrant(of: key, row, from: 8) }
-        if let renewal = try row.optionalText(15) { renewals.append(try StoredJSON.decode(renewal)) }
+        if try row.optionalText(first + 3) != nil { try addGrant(of: key, row, from: first + 3) }
+        if let renewal = try row.optionalText(first + 12) { renewals.append(try StoredJSON.decode(renewal)) }
     }
 
     static func contents(
@@ -142,11 +143,24 @@ struct FamilyContents {
             transaction: key, account: try row.text(column), productID: try row.text(column + 1),
             quantity: try row.integer(column + 2), until: try row.optionalDate(column + 3),
             isVoided: try row.optionalDate(column + 4) != nil)
+        grant.seats = try row.optionalInteger(column + 7)
+        grant.grantedAt = try row.date(column + 8)
         if let quantity = try row.optionalInteger(column + 5) {
             grant.adjusted = AdjustedQuantity(quantity: quantity, signedThen: try row.integer(column + 6))
         }
         grants.append(grant)
     }
+
+    /// Takes what is known of a transaction out.
+    mutating func remove(_ key: TransactionKey) -> FamilyContents {
+        var removed = FamilyContents()
+        removed.variants[key] = variants.removeValue(forKey: key)
+        removed.grants = grants.filter { $0.transaction == key }
+        grants.removeAll { $0.transaction == key }
+        return removed
+    }
+
+    mutating func removeGrants(_ isRemoved: (Grant) -> Bool) { grants.removeAll(where: isRemoved) }
 
     /// Adds the contents of another family of the same purchase.
     mutating func formUnion(_ other: FamilyContents) {

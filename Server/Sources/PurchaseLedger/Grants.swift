@@ -11,6 +11,9 @@ struct Grant {
     var quantity: Int64
     /// The date access ends, as the backend was told last.
     var until: Instant?
+    /// The seats of the period, as the backend was told last.
+    var seats: Int64?
+    var grantedAt = Instant.distantFuture
     /// Whether an operator took it back, which no signature changes.
     let isVoided: Bool
     /// What an operator set; `nil` if the evidence alone decides.
@@ -34,7 +37,8 @@ struct Grant {
     /// What the backend is told when this follows another state of the same grant; `nil` for nothing.
     func kind(after old: Grant) -> LedgerEvent.Kind? {
         switch (old.quantity, quantity) {
-        case (let before, let after) where before == after: old.until == until ? nil : .changed
+        case (let before, let after) where before == after:
+            old.until == until && old.seats == seats ? nil : .changed
         case (_, 0): .revoked
         case (0, _): .restored
         default: .adjusted
@@ -73,31 +77,35 @@ struct Grants {
     }
 
     mutating func insert(_ grant: Grant, _ connection: any SQLConnection, at now: Instant) throws(LedgerError) {
+        var grant = grant
+        grant.grantedAt = now
         byTransaction[grant.transaction] = grant
         try connection.write(
             """
             INSERT INTO grants (environment, bundle_id, transaction_id, product_id, account, quantity,
-                granted_quantity, granted_at, changed_at, until)
-            VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $7, $8)
+                granted_quantity, granted_at, changed_at, until, seats)
+            VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $7, $8, $9)
             """,
             grant.transaction.columns + [
                 .text(grant.productID), .text(grant.account), .integer(grant.quantity), SQLValue(now),
-                grant.until.map(SQLValue.init) ?? .null,
+                grant.until.map(SQLValue.init) ?? .null, grant.seats.map(SQLValue.integer) ?? .null,
             ])
     }
 
-    /// Records the quantity and the end of a grant, and what an operator set.
+    /// Records the quantity, the end and the seats of a grant, and what an operator set.
     mutating func update(_ grant: Grant, _ connection: any SQLConnection, at now: Instant) throws(LedgerError) {
         byTransaction[grant.transaction] = grant
         try connection.write(
             """
-            UPDATE grants SET quantity = $4, until = $5, changed_at = $6, adjusted_quantity = $7, adjusted_from = $8
+            UPDATE grants SET quantity = $4, until = $5, changed_at = $6, adjusted_quantity = $7, adjusted_from = $8,
+                seats = $9
             WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3
             """,
             grant.transaction.columns + [
                 .integer(grant.quantity), grant.until.map(SQLValue.init) ?? .null, SQLValue(now),
                 grant.adjusted.map { .integer($0.quantity) } ?? .null,
                 grant.adjusted.map { .integer($0.signedThen) } ?? .null,
+                grant.seats.map(SQLValue.integer) ?? .null,
             ])
     }
 }

@@ -11,9 +11,11 @@ struct LedgerEvent: Sendable {
         case revoked
         /// A refund was reversed.
         case restored
-        /// A part was refunded, a part of a refund was reversed, or an operator set the quantity.
+        /// A part was refunded, a part of a refund was reversed, or an operator set the quantity; or two grants turned
+        /// out to be one, of which this is the later.
         case adjusted
-        /// Access ends at another date, and the quantity is the same: a grace period, an extension or an upgrade.
+        /// Access ends at another date, or the number of seats is another, and the quantity is the same: a grace period,
+        /// an extension, an upgrade, seats that were added or refunded.
         case changed
         /// A transaction of the purchase has the token of another account. The quantity is the same: an owner stays until the backend transfers the purchase.
         case conflict
@@ -32,6 +34,8 @@ struct LedgerEvent: Sendable {
         case beginning
         /// A refund or revocation that Apple had dated in the future has come into effect.
         case revocation
+        /// A newer version of the ledger corrects what an older one told.
+        case migration
     }
 
     /// The same each time the event is delivered; empty until it is posted.
@@ -49,6 +53,8 @@ struct LedgerEvent: Sendable {
     /// What the account has of the purchase now, and what it had before.
     let quantity: Int64
     let previousQuantity: Int64
+    /// The seats of the period of a subscription; `nil` if nothing says them.
+    let seats: Int64?
     /// The date access ends, if it ends and the date is known.
     let until: Instant?
     let at: Instant
@@ -60,9 +66,9 @@ struct LedgerEvent: Sendable {
             writer.name(name)
             if let text { writer.string(text) } else { writer.null() }
         }
-        func write(_ name: StaticString, _ number: Int64) {
+        func write(_ name: StaticString, _ number: Int64?) {
             writer.name(name)
-            writer.integer(number)
+            if let number { writer.integer(number) } else { writer.null() }
         }
         writer.beginObject()
         write("account", account)
@@ -77,6 +83,7 @@ struct LedgerEvent: Sendable {
         write("previous_quantity", previousQuantity)
         write("product_id", productID)
         write("quantity", quantity)
+        write("seats", seats)
         write("sequence", sequence)
         write("transaction_id", transactionID)
         write("until", until?.description)
@@ -95,7 +102,7 @@ extension Grant {
             account: account, kind: kind, cause: cause,
             environment: transaction.environment, bundleID: transaction.bundleID.string, productID: productID,
             transactionID: transaction.transactionID.string, originalTransactionID: originalTransactionID,
-            quantity: quantity, previousQuantity: before, until: until, at: now)
+            quantity: quantity, previousQuantity: before, seats: seats, until: until, at: now)
     }
 }
 

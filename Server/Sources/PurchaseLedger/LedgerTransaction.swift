@@ -77,6 +77,15 @@ struct LedgerTransaction {
         }
         for renewal in brought.renewals { try evidence.record(renewal, connection) }
         makeGroups()
+        for grant in families.lost {
+            guard grant.quantity > 0 else { continue }
+            var taken = grant
+            taken.quantity = 0
+            events.append(
+                taken.event(
+                    .revoked, cause, item(of: grant.transaction)?.originalTransactionID, before: grant.quantity, at: now
+                ))
+        }
         try claimByTokens()
     }
 
@@ -101,7 +110,7 @@ struct LedgerTransaction {
 
     /// The account of the token of a purchase, if it has one (R1, R14): not of a shared purchase (R7).
     private func holder(of purchase: Purchase) -> AccountTokens.Holder? {
-        guard purchase.ownershipType != .familyShared else { return nil }
+        guard !purchase.isShared else { return nil }
         return AccountTokens.token(of: purchase).flatMap { families.tokens?[$0] }
     }
 
@@ -112,8 +121,14 @@ struct LedgerTransaction {
             guard let family = families[key], family.account == nil, policy.isForSale(item.productID),
                 let holder = holder(of: item.purchase)
             else { continue }
-            try families.claim(family.id, for: holder.account, at: now)
+            try families.claim(
+                family.id, for: holder.account, restingOn: ClaimBasis(keys(in: family.id), evidence), at: now)
         }
+    }
+
+    /// The known transactions of a family.
+    private func keys(in family: Int64) -> [TransactionKey] {
+        evidence.variants.keys.filter { families[$0]?.id == family }
     }
 
     private var itemsByDate: [(key: TransactionKey, item: Entitlements.Item)] {
@@ -123,11 +138,11 @@ struct LedgerTransaction {
     /// Notes the tokens that wait for their account (R3), and tells owners of those that are another account's (R5): once for each token of a family.
     private mutating func noteTokens() throws(LedgerError) {
         // Time alone says nothing new of tokens.
-        guard cause != .beginning, let tokens = families.tokens else { return }
+        guard cause != .beginning, cause != .migration, let tokens = families.tokens else { return }
         var seen: [Int64: Set<AppAccountToken>] = [:]
         for (key, item) in itemsByDate {
             guard let token = AccountTokens.token(of: item.purchase), let family = families[key],
-                item.ownershipType != .familyShared, seen[family.id, default: []].insert(token).inserted
+                !item.purchase.isShared, seen[family.id, default: []].insert(token).inserted
             else { continue }
             let note = tokens.note(token, family.id)
             guard let holder = tokens[token] else {
@@ -164,7 +179,7 @@ struct LedgerTransaction {
         // Who restores a non-consumable may have bought it before there were tokens.
         let date =
             item.productType == .nonConsumable ? item.originalPurchaseDate ?? item.purchaseDate : item.purchaseDate
-        guard let since = policy.orders?.requiresTokenSince, date >= since, item.ownershipType != .familyShared else {
+        guard let since = policy.orders?.requiresTokenSince, date >= since, !item.purchase.isShared else {
             return nil
         }
         if item.appAccountToken != nil { return holder(of: item.purchase) == nil ? .notYours : nil }
@@ -181,6 +196,7 @@ struct LedgerTransaction {
                 if let family = families[key] { familiesForOthers.insert(family.id) }
             }
         }
+        let broughtByFamily = Dictionary(grouping: brought.claimed.compactMap(\.keys?.transaction)) { families[$0]?.id }
         for (_, keys) in brought.claimed {
             // DANGEROUS: whoever brings evidence first owns the purchase for good, since nothing in most evidence says whose it is. What is claimed too easily here is lost to its buyer:
             // only what is for sale, has no owner, and was not bought with the token of another account, as far as anything that is known of its family says.
@@ -189,7 +205,12 @@ struct LedgerTransaction {
                 let item = item(of: keys.transaction), policy.isForSale(item.productID), missingToken(of: item) == nil,
                 isFor(item.purchase, claim) || !familiesForOthers.contains(family.id)
             else { continue }
-            try families.claim(family.id, for: claim.account, at: now)
+            let basis = ClaimBasis(broughtByFamily[family.id] ?? [], evidence)
+            try families.claim(family.id, for: claim.account, restingOn: basis, at: now)
+        }
+        for case (let family?, let keys) in broughtByFamily {
+            guard families.byID[family]?.account?.hasSameBytes(as: claim.account) ?? false else { continue }
+            try families.extendClaim(family, by: ClaimBasis(keys, evidence))
         }
         try decide()
         var seen: Set<TransactionKey> = []
@@ -228,6 +249,16 @@ struct LedgerTransaction {
         return Grant.keys(of: group.items).sorted().compactMap { grants[$0] }
     }
 
+    /// The grants of one period that its owner has under another transaction, too, since it became known later that both
+    /// are of one period. Of several, the first one counts.
+    private func repeatedGrants(_ existing: [Grant], of group: Group) -> Set<TransactionKey> {
+        guard existing.count > 1, group.items.contains(where: { $0.item.purchase.isOneOfSeveral }) else { return [] }
+        var accounts: Set<UTF8Bytes> = []
+        let ordered = existing.filter { !$0.isVoided }
+            .sorted { ($0.grantedAt, $0.transaction) < ($1.grantedAt, $1.transaction) }
+        return Set(ordered.filter { !accounts.insert(UTF8Bytes($0.account)).inserted }.map(\.transaction))
+    }
+
     private func outcome(
         of purchase: Purchase, _ keys: PurchaseKeys?, _ claim: Claim
     ) -> TransactionOutcome {
@@ -237,7 +268,8 @@ struct LedgerTransaction {
                 transactionID: purchase.transactionID, originalTransactionID: purchase.originalTransactionID,
                 grantedAs: own?.transaction.transactionID.string, productID: purchase.productID,
                 bundleID: purchase.bundleID, environment: purchase.environment, outcome: outcome,
-                access: item.map { "\($0.access.code)" }, quantity: own?.quantity ?? 0, until: item?.until,
+                access: item.map { "\($0.access.code)" }, quantity: own?.quantity ?? 0, seats: own?.seats,
+                until: item?.until,
                 isTypeStated: item.flatMap { $0.productType == nil ? nil : $0.isTypeStated },
                 isOwnerConflict: outcome == .belongsToAnother && item.map { isFor($0.purchase, claim) } ?? false)
         }
@@ -246,7 +278,10 @@ struct LedgerTransaction {
         }
         let existing = existingGrants(of: groups[index])
         if !existing.isEmpty {
-            let own = existing.filter { $0.account.hasSameBytes(as: claim.account) }
+            let repeated = repeatedGrants(existing, of: groups[index])
+            let own = existing.filter {
+                $0.account.hasSameBytes(as: claim.account) && !repeated.contains($0.transaction)
+            }
             // There are several if it became known later that they are of one purchase.
             let grant = own.first { $0.transaction == keys.transaction } ?? own.first { $0.quantity > 0 } ?? own.first
             guard let grant else { return answer(.belongsToAnother, item) }
@@ -291,7 +326,8 @@ struct LedgerTransaction {
                 try grant(key, item)
                 if broughtKeys.contains(key), !granted.contains(key) { noteEnded(key, item) }
             } else {
-                for grant in existing { try change(grant, item) }
+                let repeated = repeatedGrants(existing, of: group)
+                for grant in existing { try change(grant, item, isRepeated: repeated.contains(grant.transaction)) }
             }
             if !existing.isEmpty || granted.contains(key) { try keepStatedTypes(of: group) }
         }
@@ -307,7 +343,7 @@ struct LedgerTransaction {
 
     /// Keeps how large subscriptions are divided, and when time alone changes what was decided.
     private func keepParts() throws(LedgerError) {
-        for (family, contents) in families.with(numbers) where family.account != nil {
+        for (family, contents) in families.with(numbers) where family.account != nil && !family.isOfMember {
             let isLarge = contents.variants.count > policy.wholeFamilyLimit
             guard connection.isSnapshot ? isLarge && family.subscription == nil : isLarge || family.subscription != nil
             else { continue }
@@ -342,11 +378,11 @@ struct LedgerTransaction {
         else { return }
         let grant = Grant(
             transaction: key, account: account, productID: item.productID, quantity: Int64(quantity),
-            until: item.until, isVoided: false)
+            until: item.until, seats: item.periodSeats.map(Int64.init), isVoided: false)
         try grants.insert(grant, connection, at: now)
         granted.insert(key)
         // Renewals, and what else follows a first purchase, have its id as the original one.
-        if key.transactionID == UTF8Bytes(item.originalTransactionID), item.ownershipType != .familyShared {
+        if key.transactionID == UTF8Bytes(item.originalTransactionID), !item.purchase.isShared {
             newPurchases.append(grant)
         }
         events.append(grant.event(.granted, cause, item.originalTransactionID, before: 0, at: now))
@@ -390,14 +426,21 @@ struct LedgerTransaction {
         questions.append(question)
     }
 
-    private mutating func change(_ grant: Grant, _ item: Entitlements.Item) throws(LedgerError) {
+    /// - Parameter isRepeated: Whether the account has the purchase under another transaction.
+    private mutating func change(
+        _ grant: Grant, _ item: Entitlements.Item, isRepeated: Bool
+    ) throws(LedgerError) {
         guard !grant.isVoided else { return }
         var changed = grant
         if item.purchase.productType == .autoRenewableSubscription { changed.adjusted = grant.adjusted?.ofSubscription }
         changed.quantity = item.ownedQuantity.map { changed.quantity(signed: Int64($0)) } ?? grant.quantity
         changed.until = item.until
+        changed.seats = item.periodSeats.map(Int64.init)
+        if isRepeated { (changed.quantity, changed.seats) = (0, nil) }
         // The end of what the account does not have is of no interest.
-        guard (grant.quantity, changed.quantity) != (0, 0), let kind = changed.kind(after: grant) else { return }
+        guard (grant.quantity, changed.quantity) != (0, 0), var kind = changed.kind(after: grant) else { return }
+        // Apple took nothing back.
+        if isRepeated { kind = .adjusted }
         try grants.update(changed, connection, at: now)
         askAtEnd(of: changed, item)
         // What was granted before cannot begin.
@@ -420,6 +463,11 @@ struct LedgerTransaction {
         let item =
             item(of: key)
             ?? groups.first { existingGrants(of: $0).contains { $0.transaction == key } }?.items.first?.item
+        if let index = groupsByTransaction[key],
+            repeatedGrants(existingGrants(of: groups[index]), of: groups[index]).contains(key)
+        {
+            throw LedgerError(.notAdjustable, "the account has the period under another transaction")
+        }
         let signed = item?.ownedQuantity.map(Int64.init) ?? grant.adjusted?.signedThen ?? grant.quantity
         var changed = grant
         changed.adjusted = quantity.map { AdjustedQuantity(quantity: $0, signedThen: signed) }
@@ -430,11 +478,16 @@ struct LedgerTransaction {
             }
         }
         changed.quantity = changed.quantity(signed: signed)
-        if let item { changed.until = item.until }
+        if let item { (changed.until, changed.seats) = (item.until, item.periodSeats.map(Int64.init)) }
         try grants.update(changed, connection, at: now)
         if let kind = changed.kind(after: grant) {
             events.append(changed.event(kind, cause, item?.originalTransactionID, before: grant.quantity, at: now))
         }
         return changed
     }
+}
+
+extension Purchase {
+    /// Whether another customer paid for it: such a transaction has no token, and no order announces it.
+    fileprivate var isShared: Bool { ownershipType == .familyShared || ownershipType == .assigned }
 }

@@ -93,6 +93,8 @@ public struct TransactionOutcome: Sendable, Codable {
     public let access: String?
     /// What the account has of the grant that ``grantedAs`` names: the quantity of a consumable, or 1; 0 if it has nothing.
     public let quantity: Int64
+    /// The seats of the period that the account has; `nil` if the evidence says none, or the account has no grant of it.
+    public let seats: Int64?
     /// The date access ends; `nil` if it has no end, or if it is not known.
     public let until: Instant?
 
@@ -115,7 +117,7 @@ public struct TransactionOutcome: Sendable, Codable {
         case bundleID = "bundle_id"
         case isTypeStated = "type_stated"
         case isOwnerConflict = "owner_conflict"
-        case environment, outcome, access, quantity, until
+        case environment, outcome, access, quantity, seats, until
     }
 }
 

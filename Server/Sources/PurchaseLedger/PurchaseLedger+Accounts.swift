@@ -93,9 +93,13 @@ extension PurchaseLedger {
             var events: [LedgerEvent] = []
             let loaded = try FamilyContents.load(ids, connection)
             for case (let family, let contents?) in ids.map({ ($0, loaded[$0]) }) {
+                var evidence = FamilyEvidence()
+                evidence.add(contents)
+                let basis = try ClaimBasis(contents.variants.keys, evidence).json
                 try connection.write(
-                    "UPDATE families SET account = $2 WHERE id = $1 AND account = $3",
-                    [.integer(family), .text(other), .text(account)])
+                    """
+                    UPDATE families SET account = $2, basis = $4 WHERE id = $1 AND account = $3
+                    """, [.integer(family), .text(other), .text(account), .text(basis)])
                 try connection.write(
                     """
                     INSERT INTO transfers (family_id, from_account, to_account, reason, transferred_at)

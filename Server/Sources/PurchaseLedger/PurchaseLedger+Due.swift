@@ -28,19 +28,28 @@ extension PurchaseLedger {
         let due = try store.read { (connection) throws(LedgerError) in
             try connection.run(
                 """
-                SELECT environment, bundle_id, transaction_id FROM due_moments
+                SELECT environment, bundle_id, transaction_id, due_at FROM due_moments
                 WHERE due_at <= $1 ORDER BY due_at LIMIT 100
                 """, [SQLValue(now)])
         }
         var failure: LedgerError?
         for row in due {
-            do throws(LedgerError) { try settle(row.values, at: now) } catch { failure = failure ?? error }
+            do throws(LedgerError) { try settle(row, at: now) } catch { failure = failure ?? error }
         }
         if let failure { throw failure }
         return due.count
     }
 
-    private func settle(_ key: [SQLValue], at now: Instant) throws(LedgerError) {
+    /// Corrects what an older version granted.
+    ///
+    /// What fails stays marked, so that one row does not keep a ledger from being opened: ``settleDue(at:)`` tries it again, and throws.
+    ///
+    /// - Parameter marked: The rows of ``SeatTables/marked``.
+    func settleMigrated(_ marked: [SQLRow], at now: Instant) { for row in marked { try? settle(row, at: now) } }
+
+    private func settle(_ due: SQLRow, at now: Instant) throws(LedgerError) {
+        let key = Array(due.values.prefix(3))
+        let cause = try due.integer(3) == SeatTables.mark ? LedgerEvent.Cause.migration : .beginning
         let conflicts = try store.write { [policy] (connection) throws(LedgerError) in
             let found = try connection.run(
                 """
@@ -55,7 +64,7 @@ extension PurchaseLedger {
             }
             // The evidence is known: this locks the family, and asks again what it means.
             var transaction = try LedgerTransaction(
-                recording: BroughtEvidence(purchases), policy, connection, .beginning, at: now)
+                recording: BroughtEvidence(purchases), policy, connection, cause, at: now)
             try connection.write(
                 "DELETE FROM due_moments WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3", key)
             try transaction.settle()

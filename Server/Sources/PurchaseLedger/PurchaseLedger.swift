@@ -60,10 +60,13 @@ public final class PurchaseLedger: Sendable {
         let version = try Schema.migrate(store)
         wasCreated = version.found == 0
         upgrade = wasCreated || version.found == version.now ? nil : version
-        try store.write { (connection) throws(LedgerError) in
+        let now = now ?? policy.surroundings.date()
+        let migrated = try store.write { (connection) throws(LedgerError) in
             try CommitMarks.clean(connection)
-            try connection.raiseSequenceFloor(to: (now ?? policy.surroundings.date()).millisecondsSince1970)
+            try connection.raiseSequenceFloor(to: now.millisecondsSince1970)
+            return try connection.run(SeatTables.marked)
         }
+        settleMigrated(migrated, at: now)
     }
 
     /// Makes the file of SQLite complete: what is in its log is moved into it. A database elsewhere needs nothing.
@@ -145,13 +148,19 @@ public final class PurchaseLedger: Sendable {
 
     /// Records a notification of Apple's server: refunds, reversals, renewals, grace periods, whatever its type.
     ///
-    /// Notifications may arrive in any order and any number of times. One about purchases that nobody has brought is kept for when somebody does.
+    /// Notifications may arrive in any order and any number of times. One about purchases that nobody has brought is kept for when somebody does. One that names neither an app nor an
+    /// environment, such as `UNCLAIM_SEATS`, decides nothing: at most 1000 are kept, for 30 days.
     ///
     /// - Parameters:
     ///   - notification: The verified notification.
     ///   - now: The date it arrived.
     public func record(_ notification: VerifiedNotification, at now: Instant = .now) throws(LedgerError) {
         let brought = BroughtEvidence(.notification(notification))
+        if notification.isUnnamed, brought.purchases.isEmpty, brought.renewals.isEmpty {
+            return try store.write { (connection) throws(LedgerError) in
+                try connection.keepUnnamed(notification, at: now)
+            }
+        }
         let conflicts = try store.decide(about: brought.purchases.count) {
             [policy] (connection) throws(LedgerError) -> [TokenConflict] in
             guard try connection.isNew(notification, brought.purchases.first?.signed.purchase, at: now) else {

@@ -43,8 +43,10 @@ struct TransactionKey: Hashable, Comparable {
 /// The keys of a purchase.
 struct PurchaseKeys {
     let transaction: TransactionKey
-    /// The original transaction, and the one before a migration. All belong to one family.
+    /// The original transaction, and the one before a migration; of a member, what all of the member's have in common. All belong to one family.
     let relatives: [TransactionKey]
+    /// Whether a seat is assigned to a member by it. A receipt does not say it.
+    let isOfMember: Bool
 
     /// Returns `nil` for a purchase that names no app or environment, or has an id that the tables cannot hold, or that is support's. Apple signs none.
     init?(_ purchase: Purchase) {
@@ -52,7 +54,7 @@ struct PurchaseKeys {
             LedgerText.isStorable(bundleID), LedgerText.isStorable(purchase.productID)
         else { return nil }
         func key(_ id: String) -> TransactionKey? {
-            guard LedgerText.isStorable(id), !SupportID.isOne(id) else { return nil }
+            guard LedgerText.isStorable(id), !SupportID.isOne(id), !MemberID.isOne(id) else { return nil }
             return TransactionKey(environment: environment, bundleID: bundleID, transactionID: id)
         }
         guard let transaction = key(purchase.transactionID),
@@ -60,13 +62,22 @@ struct PurchaseKeys {
                 ? transaction : key(purchase.originalTransactionID)
         else { return nil }
         self.transaction = transaction
-        relatives = [original, purchase.previousOriginalTransactionID.flatMap(key)].compactMap(\.self)
+        isOfMember = purchase.ownershipType == .assigned
+        guard isOfMember else {
+            relatives = [original, purchase.previousOriginalTransactionID.flatMap(key)].compactMap(\.self)
+            return
+        }
+        let name = purchase.appTransactionID.map { MemberID.name(purchase.originalTransactionID, of: $0) }
+        guard name.map(LedgerText.isStorable) ?? true else { return nil }
+        relatives =
+            name.map { [TransactionKey(environment: environment, bundleID: bundleID, transactionID: $0)] } ?? []
     }
 
     /// The keys of something that was granted, of which nothing else is known here.
     init(granted transaction: TransactionKey) {
         self.transaction = transaction
         relatives = []
+        isOfMember = false
     }
 
     var all: [TransactionKey] { [transaction] + relatives }

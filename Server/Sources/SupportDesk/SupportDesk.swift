@@ -199,9 +199,13 @@ package struct SupportDesk: Sendable {
 
     private func start(_ request: Request) throws -> Response {
         guard let visit = try visitor(request) else { return signInPage(view(request), nil) }
+        let unnamed = try ledger.unnamedNotifications(at: clock())
+        let uncertain = try ledger.uncertainClaims()
         return visit.page.response { html in
             html.element(.h1, phrase: SupportPhrase.search)
             searchForm(visit, &html)
+            self.uncertain(uncertain, &html)
+            self.unnamed(unnamed, &html)
         }
     }
 
@@ -305,6 +309,51 @@ package struct SupportDesk: Sendable {
             html.field("text", id: "text", .area, label: html.plain(SupportPhrase.searchLabel))
             html.element(.p, .style(.note), phrase: SupportPhrase.searchAbout)
             html.button(html.plain(SupportPhrase.search))
+        }
+    }
+
+    /// The claims that an operator has to decide about, if there are any.
+    private func uncertain(_ claims: [UncertainClaim], _ html: inout HTMLWriter) {
+        guard !claims.isEmpty else { return }
+        html.element(.section, .style(.panel)) { html in
+            html.element(.h2, phrase: SupportPhrase.uncertainClaims)
+            html.element(.p, .style(.note), phrase: SupportPhrase.uncertainAbout)
+            html.element(.ol, .styled("story")) { html in
+                for claim in claims {
+                    html.element(.li) { html in
+                        html.element(.span) { $0.localDate(claim.splitAt) }
+                        html.element(
+                            .span, phrase: SupportPhrase.uncertainClaim, .text(claim.account),
+                            .text(claim.name.transactionID))
+                    }
+                }
+            }
+        }
+    }
+
+    /// The notifications that name no app, if there are any.
+    private func unnamed(_ notifications: [UnnamedNotification], _ html: inout HTMLWriter) {
+        guard !notifications.isEmpty else { return }
+        html.element(.section, .style(.panel)) { html in
+            html.element(.h2, phrase: SupportPhrase.unnamedNotifications)
+            html.element(.p, .style(.note), phrase: SupportPhrase.unnamedAbout)
+            html.element(.ol, .styled("story")) { html in
+                for notification in notifications {
+                    html.element(.li) { html in
+                        html.element(.span) { $0.localDate(notification.receivedAt) }
+                        html.element(.span) { html in
+                            html.phrase(
+                                SupportPhrase.claimsEnded, .code(notification.type),
+                                .number(Int(clamping: notification.claimCount)))
+                            guard !notification.claims.isEmpty else { return }
+                            html.text(" ")
+                            html.element(
+                                .small, phrase: SupportPhrase.claims, .text(notification.claims.joined(separator: ", "))
+                            )
+                        }
+                    }
+                }
+            }
         }
     }
 

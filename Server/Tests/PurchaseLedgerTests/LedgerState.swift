@@ -54,7 +54,7 @@ extension PurchaseLedger {
 /// The tests read events as a backend does.
 extension LedgerEvent: Decodable {
     private enum CodingKeys: String, CodingKey {
-        case id, account, sequence, kind, cause, environment, quantity, until, at
+        case id, account, sequence, kind, cause, environment, quantity, seats, until, at
         case bundleID = "bundle_id"
         case productID = "product_id"
         case transactionID = "transaction_id"
@@ -84,7 +84,7 @@ extension LedgerEvent: Decodable {
             originalTransactionID: try container.decode(String?.self, forKey: .originalTransactionID),
             quantity: try container.decode(Int64.self, forKey: .quantity),
             previousQuantity: try container.decode(Int64.self, forKey: .previousQuantity),
-            until: try date(.until), at: try #require(try date(.at)))
+            seats: try container.decodeIfPresent(Int64.self, forKey: .seats), until: try date(.until), at: try #require(try date(.at)))
     }
 }
 

@@ -54,7 +54,7 @@ import Testing
         },
         Case(
             testDescription: "a family is joined with another one",
-            statement: "SELECT id, account, claimed_at, subscription FROM families",
+            statement: "SELECT \(Family.columns) FROM families",
             other: [
                 "INSERT INTO families (id) VALUES (99)",
                 "UPDATE identifiers SET family_id = 99 WHERE transaction_id = '3'",

@@ -157,7 +157,8 @@ import Testing
         #expect(Entitlements(trustingStored: purchases, at: day(35)).codes == ["1": "active", "2": "active"])
     }
 
-    @Test(arguments: ["700", nil]) func `members meet neither the buyer nor each other`(appTransaction: String?) throws {
+    @Test(arguments: ["700", nil]) func `members meet neither the buyer nor each other`(appTransaction: String?) throws
+    {
         var member = Self.eight
         (member.id, member.ownership, member.appTransaction) = ("5", .assigned, appTransaction)
         var other = member

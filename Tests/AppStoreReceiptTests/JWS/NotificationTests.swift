@@ -203,14 +203,16 @@ import Testing
         #expect(description.count < 5_000, "\(description.count)")
     }
 
-    @Test(arguments: [
-        ([:], nil), (["bundleId": .string(Minted.bundleID)], nil), (["bundleId": "com.example.other"], "bundle-id-mismatch"),
-        (["list": [["environment": "Xcode"]]], "environment-mismatch"),
-        (["environment": "Moon"], "unknown-environment"), (["environment": "Production"], nil),
-        (["appAppleId": 0], nil), (["appAppleId": 7], nil), (["appAppleId": 8], "app-apple-id-mismatch"),
-        (["appAppleId": .raw("1e400")], "bundle-id-mismatch"),
-        (["list": [["signedRenewalInfo": "a"]]], "bundle-id-mismatch"), (["signedNumber": 1], nil),
-    ] as [(JSONValue, String?)])
+    @Test(
+        arguments: [
+            ([:], nil), (["bundleId": .string(Minted.bundleID)], nil),
+            (["bundleId": "com.example.other"], "bundle-id-mismatch"),
+            (["list": [["environment": "Xcode"]]], "environment-mismatch"),
+            (["environment": "Moon"], "unknown-environment"), (["environment": "Production"], nil),
+            (["appAppleId": 0], nil), (["appAppleId": 7], nil), (["appAppleId": 8], "app-apple-id-mismatch"),
+            (["appAppleId": .raw("1e400")], "bundle-id-mismatch"),
+            (["list": [["signedRenewalInfo": "a"]]], "bundle-id-mismatch"), (["signedNumber": 1], nil),
+        ] as [(JSONValue, String?)])
     func `a notification that names no app is accepted on its signature, but for what it names elsewhere`(
         contents: JSONValue, code: String?
     ) throws {

@@ -266,7 +266,8 @@ extension SQLConnection {
                 continue
             }
             if family.account == nil {
-                try families.claim(family.id, for: transaction.account, at: transaction.date)
+                try families.claim(
+                    family.id, for: transaction.account, restingOn: .lasting, at: transaction.date)
             }
             let grant = Grant(
                 transaction: key, account: transaction.account, productID: transaction.productID,

@@ -11,7 +11,7 @@ extension Families {
         // A grace period can reach into any part.
         guard !divided.isEmpty, requests.allSatisfy({ $0.renewals.allSatisfy { $0.gracePeriodExpiresDate == nil } })
         else { return [] }
-        var joined: Set<Int64> = []
+        var joined = splitFamilies
         for group in groups {
             let families = Set(group.compactMap { identifiers[$0] })
             if families.count > 1 { joined.formUnion(families) }

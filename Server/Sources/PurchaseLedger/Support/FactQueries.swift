@@ -10,7 +10,7 @@ extension SQLConnection {
         try run(
             """
             SELECT environment, bundle_id, transaction_id, account, product_id, quantity, granted_quantity, granted_at,
-                changed_at, until, voided_at, adjusted_quantity, adjusted_from
+                changed_at, until, voided_at, adjusted_quantity, adjusted_from, seats
             FROM grants \(condition)
             ORDER BY granted_at DESC, environment || ' ' || bundle_id || ' ' || transaction_id DESC LIMIT \(limit)
             """, parameters
@@ -21,7 +21,8 @@ extension SQLConnection {
             }
             return GrantFact(
                 name: try row.transactionName(0), account: try row.text(3), productID: try row.text(4),
-                quantity: try row.integer(5), grantedQuantity: try row.integer(6), grantedAt: try row.date(7),
+                quantity: try row.integer(5), seats: try row.optionalInteger(13), grantedQuantity: try row.integer(6),
+                grantedAt: try row.date(7),
                 changedAt: try row.date(8), until: try row.optionalDate(9), takenBackAt: try row.optionalDate(10),
                 adjusted: adjusted)
         }
@@ -43,7 +44,8 @@ extension SQLConnection {
                 name: TransactionName(
                     environment: told.environment, bundleID: told.bundle_id, transactionID: told.transaction_id),
                 productID: told.product_id, quantity: told.quantity, previousQuantity: told.previous_quantity,
-                madeAt: try row.date(4), state: EventFact.Delivery(rawValue: try row.text(5)) ?? .pending,
+                seats: told.seats, madeAt: try row.date(4),
+                state: EventFact.Delivery(rawValue: try row.text(5)) ?? .pending,
                 attempts: try row.integer(6), failure: try row.optionalText(7))
         }
     }
@@ -120,6 +122,7 @@ extension EventFact {
         let transaction_id: String
         let quantity: Int64
         let previous_quantity: Int64
+        let seats: Int64?
     }
 
     /// What `LIKE … ESCAPE '!'` finds in the events of a transaction, and perhaps in others.

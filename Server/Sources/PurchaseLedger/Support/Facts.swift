@@ -23,6 +23,7 @@ package struct GrantFact: Sendable {
     package let productID: String
     /// What the account has of it now.
     package let quantity: Int64
+    package let seats: Int64?
     package let grantedQuantity: Int64
     package let grantedAt: Instant
     package let changedAt: Instant
@@ -55,6 +56,7 @@ package struct EventFact: Sendable {
     package let productID: String
     package let quantity: Int64
     package let previousQuantity: Int64
+    package let seats: Int64?
     package let madeAt: Instant
     package let state: Delivery
     package let attempts: Int64

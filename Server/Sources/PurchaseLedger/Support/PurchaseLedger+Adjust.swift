@@ -135,7 +135,7 @@ extension SQLConnection {
             let isOurs = families[grant.transaction]?.account?.hasSameBytes(as: grant.account) ?? false
             throw isOurs ? .conflict : LedgerError(.idempotencyKeyReused, "")
         }
-        try families.claim(family.id, for: grant.account, at: now)
+        try families.claim(family.id, for: grant.account, restingOn: .lasting, at: now)
         var grants = Grants()
         try grants.insert(grant, self, at: now)
     }

@@ -30,3 +30,14 @@ enum SupportID {
 
     static func isOne(_ transactionID: String) -> Bool { transactionID.utf8.starts(with: prefix.utf8) }
 }
+
+/// The name by which the transactions of a member to whom a seat is assigned are one purchase. No evidence can have it.
+enum MemberID {
+    static let prefix = "assigned-"
+
+    static func name(_ originalTransactionID: String, of appTransactionID: String) -> String {
+        "\(prefix)\(appTransactionID)-\(originalTransactionID)"
+    }
+
+    static func isOne(_ transactionID: String) -> Bool { transactionID.utf8.starts(with: prefix.utf8) }
+}

@@ -58,6 +58,7 @@ struct StoryAnswers {
             } else {
                 all.append(Sentence(.has, account, .number(Int(clamping: grant.quantity)), product, style: .good))
             }
+            if let seats = grant.seats { all.append(Sentence(.seats, .number(Int(clamping: seats)))) }
             if let percentage = story.refunds.first?.wholePercentage, 1..<100 ~= percentage {
                 all.append(Sentence(.partlyRefundedNow, .number(percentage), style: .warn))
             }

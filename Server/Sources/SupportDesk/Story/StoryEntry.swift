@@ -153,6 +153,7 @@ struct StoryEntry {
                     Sentence(.becauseOf, .sentence(event.failure ?? "")),
                 ]
             }
+        if let seats = event.seats { sentences.append(Sentence(.seats, .number(Int(clamping: seats)))) }
         if named { sentences.append(Sentence(.transactionIs, .text(event.name.transactionID))) }
         return StoryEntry(at: event.madeAt, sentences: sentences)
     }

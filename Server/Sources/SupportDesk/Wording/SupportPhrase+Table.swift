@@ -57,6 +57,21 @@ extension SupportPhrase {
         case .save: ("Save", "保存")
 
         // The search
+        case .unnamedNotifications: ("Notifications of no app", "未指明应用的通知")
+        case .unnamedAbout:
+            (
+                "Apple signed them, and named neither an app nor an environment. Nothing was granted or taken back. If your server made the claims, end the access that they gave.",
+                "这些通知由 Apple 签名，但未指明应用和环境，未授予也未收回任何内容。如果席位申领由您的服务器创建，请结束其授予的访问权限。"
+            )
+        case .claimsEnded: ("{0}: claims that ended: {1}.", "{0}：已结束的席位申领数：{1}。")
+        case .claims: ("Their ids: {0}.", "其标识符：{0}。")
+        case .uncertainClaims: ("Owners to check", "需要核对的所有者")
+        case .uncertainAbout:
+            (
+                "A part of what each of them owned turned out to be assigned to a member. Version 0.3.0 did not record which transaction made them the owner of the rest. If it was the member's, transfer the rest.",
+                "其名下的部分交易实为分配给成员的席位。0.3.0 版未记录哪笔交易使其成为其余部分的所有者。如果是成员的交易，请将其余部分转移。"
+            )
+        case .uncertainClaim: ("{0}, of transaction {1}.", "{0}，交易 {1}。")
         case .search: ("Search", "查询")
         case .searchLabel: ("What the customer sent, or what you have", "顾客发来的内容，或您手中的信息")
         case .searchAbout:

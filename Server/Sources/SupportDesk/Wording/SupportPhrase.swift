@@ -14,7 +14,8 @@ enum SupportPhrase: Words, CaseIterable {
     // The search
     case search, searchLabel, searchAbout, searched, searchedText, nothingFound, nothingFoundAdvice,
         maybeTransaction, maybeOrder, askForOrder, cannotAskApple, moreFound, moreEvidence, foundEvidence,
-        reportAbout, nothingRedeemed, noPurchase
+        reportAbout, nothingRedeemed, noPurchase, unnamedNotifications, unnamedAbout, claimsEnded, claims,
+        uncertainClaims, uncertainAbout, uncertainClaim
 
     // The answer
     case transactionStory, appleOrder, has, hasPeriod, renewedNow, hadPeriod, hadBefore, nobodyHas, refundedNow,

@@ -1,0 +1,88 @@
+package import AppStoreReceipt
+import SpanASN1
+import StrictText
+
+/// A notification of Apple's server that names neither an app nor an environment, such as `UNCLAIM_SEATS`. It grants and
+/// takes back nothing: whose the claims are, only the server knows that made them.
+package struct UnnamedNotification: Sendable {
+    package let uuid: String
+    package let type: String
+    package let signedDate: Instant?
+    package let receivedAt: Instant
+    /// The first of the claims that ended, at most ``maximumClaimCount``.
+    package let claims: [String]
+    /// The number of all of them.
+    package let claimCount: Int64
+
+    /// Any developer can have Apple sign such a notification to any URL: what is kept is bounded.
+    package static let maximumCount = 1000
+    package static let maximumClaimCount = 100
+    package static let age = Duration.seconds(30 * 86400)
+
+    static func tables(_ dialect: SQLDialect) -> [String] {
+        let text = dialect.text
+        return [
+            """
+            CREATE TABLE unnamed_notifications (uuid \(text) PRIMARY KEY, type \(text) NOT NULL, signed_date BIGINT,
+                received_at BIGINT NOT NULL, claims \(text) NOT NULL, claim_count BIGINT NOT NULL)
+            """
+        ]
+    }
+}
+
+extension VerifiedNotification {
+    /// Whether it names neither an app nor an environment where Apple documents them.
+    var isUnnamed: Bool {
+        let payload = notification.payload
+        return payload.environment == nil && payload.data?.bundleID == nil && payload.appData?.bundleID == nil
+            && payload.summary?.bundleID == nil && payload.externalPurchaseToken?.bundleID == nil
+    }
+}
+
+extension SQLConnection {
+    /// Keeps a notification that names neither an app nor an environment, while there is room.
+    func keepUnnamed(_ notification: VerifiedNotification, at now: Instant) throws(LedgerError) {
+        guard let uuid = notification.notificationUUID, LedgerText.isStorable(uuid),
+            let type = notification.type?.rawValue, LedgerText.isStorable(type)
+        else { return }
+        try write("DELETE FROM unnamed_notifications WHERE received_at < $1", [SQLValue(now - UnnamedNotification.age)])
+        func isFull() throws(LedgerError) -> Bool {
+            let rows = try run("SELECT COUNT(*) FROM unnamed_notifications")
+            return try rows.first.map { (row) throws(LedgerError) in try row.integer(0) } ?? 0
+                >= UnnamedNotification.maximumCount
+        }
+        if try isFull() { return }
+        // One at a time, so that there are never more.
+        _ = try run("SELECT floor FROM sequence_floor\(dialect.rowLock)")
+        if try isFull() { return }
+        let claims = notification.unclaimInfo?.unclaimSeatIDs ?? []
+        let kept = claims.filter(LedgerText.isStorable).prefix(UnnamedNotification.maximumClaimCount)
+        try write(
+            """
+            INSERT INTO unnamed_notifications VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING
+            """,
+            [
+                .text(uuid), .text(type), notification.signedDate.map(SQLValue.init) ?? .null, SQLValue(now),
+                .text(StoredJSON.encode(Array(kept))), .integer(Int64(claims.count)),
+            ])
+    }
+}
+
+extension PurchaseLedger {
+    /// The notifications of the last 30 days that name neither an app nor an environment, the newest first.
+    package func unnamedNotifications(at now: Instant = .now) throws(LedgerError) -> [UnnamedNotification] {
+        try store.read { (connection) throws(LedgerError) in
+            try connection.run(
+                """
+                SELECT uuid, type, signed_date, received_at, claims, claim_count FROM unnamed_notifications
+                WHERE received_at >= $1 ORDER BY received_at DESC, uuid
+                """, [SQLValue(now - UnnamedNotification.age)]
+            ).map { (row) throws(LedgerError) in
+                UnnamedNotification(
+                    uuid: try row.text(0), type: try row.text(1), signedDate: try row.optionalDate(2),
+                    receivedAt: try row.date(3), claims: try StoredJSON.decode(row.text(4)),
+                    claimCount: try row.integer(5))
+            }
+        }
+    }
+}

@@ -1,0 +1,346 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import SeededRandom
+import StrictText
+import Testing
+
+@testable import PurchaseLedger
+
+/// Subscriptions of several seats: a period has one grant, of which seats are no quantity, and members have their own.
+@Suite struct SeatTests {
+    /// A transaction of the subscription `1`, as it is signed on a day.
+    private struct Signed {
+        var id: String
+        var days: Range<Double> = 0..<30
+        var quantity = 1
+        var product = "team"
+        var reason = false
+        var refundedSeats: Int?
+        var revoked: Double?
+        var revocationType: RevocationType?
+        var isUpgraded = false
+        var member: String?
+        var hasSeatInfo = true
+        var signed: Double
+
+        var builder: JWSBuilder {
+            func date(_ value: Double) -> JSONValue { .integer(day(value).millisecondsSince1970) }
+            var builder = JWSBuilder.transaction(
+                bundleID: Minted.bundleID, productID: product, transactionID: id, signedDate: day(signed))
+            for (name, value) in [
+                ("originalTransactionId", "1"), ("type", "Auto-Renewable Subscription"),
+                ("webOrderLineItemId", .string("9" + id)), ("subscriptionGroupIdentifier", "group"),
+                ("purchaseDate", date(days.lowerBound)), ("expiresDate", date(days.upperBound)),
+                ("quantity", .integer(Int64(quantity))), ("isUpgraded", isUpgraded ? true : nil),
+                ("inAppOwnershipType", member == nil ? "PURCHASED" : "ASSIGNED"),
+                ("appTransactionId", .string(member ?? "700")), ("revocationDate", revoked.map(date)),
+                ("revocationType", revocationType.map { .string($0.rawValue) }),
+                ("additionalTransactionReason", reason ? "SEAT_ADDITION" : nil),
+            ] as [(String, JSONValue?)] {
+                builder.payload[name] = value
+            }
+            if hasSeatInfo {
+                var info: JSONValue = ["invitationManagement": "APPLE"]
+                info["revokedSeatQuantity"] = refundedSeats.map { .integer(Int64($0)) }
+                builder.payload["multiSeatInfo"] = info
+            }
+            return builder
+        }
+
+        var evidence: VerifiedEvidence { get throws { try Minted.evidence(builder) } }
+
+        /// As a receipt has it, which says neither seats nor whose it is.
+        var receipt: VerifiedEvidence {
+            get throws {
+                var record = ReceiptBuilder.Purchase.autoRenewable(
+                    product, transactionID: id, originalTransactionID: "1", purchaseDate: day(days.lowerBound),
+                    expiresDate: day(days.upperBound))
+                (record.quantity, record.webOrderLineItemID) = (quantity, "9" + id)
+                var builder = ReceiptBuilder(bundleID: Minted.bundleID, purchases: [record])
+                builder.creationDate = day(signed)
+                return try Minted.evidence(builder)
+            }
+        }
+
+        func notification(_ type: NotificationType, uuid: Int) throws -> VerifiedNotification {
+            let transaction = try builder.signed(by: Minted.authority.get())
+            var builder = JWSBuilder.notification(type, bundleID: Minted.bundleID, transaction: transaction)
+            builder.payload["notificationUUID"] = .string("00000000-0000-4000-8000-\(100_000_000_000 + uuid)")
+            return try Minted.notification(builder)
+        }
+    }
+
+    private static let eight = Signed(id: "1", quantity: 8, signed: 1)
+    private static let eightAgain = Signed(id: "1", quantity: 8, reason: true, signed: 11)
+    private static let three = Signed(id: "2", days: 10..<30, quantity: 3, reason: true, signed: 11)
+
+    /// What each account has of a product, under whichever transaction.
+    private func has(_ ledger: PurchaseLedger, _ account: String, _ product: String = "team") throws -> [Int64] {
+        try ledger.store.read { (connection) throws(LedgerError) in
+            try connection.run(
+                "SELECT quantity FROM grants WHERE account = $1 AND product_id = $2 ORDER BY transaction_id",
+                [.text(account), .text(product)]
+            ).map { (row) throws(LedgerError) in try row.integer(0) }
+        }
+    }
+
+    /// What accounts have, of more than nothing.
+    private func balances(_ ledger: PurchaseLedger) throws -> [String: Int64] {
+        let rows = try ledger.store.read { (connection) throws(LedgerError) in
+            try connection.run("SELECT account, transaction_id, quantity FROM grants WHERE quantity > 0")
+        }
+        return Dictionary(
+            uniqueKeysWithValues: try rows.map { ("\(try $0.text(0)) \(try $0.text(1))", try $0.integer(2)) })
+    }
+
+    private func balancesByEvents(_ ledger: PurchaseLedger) throws -> [String: Int64] {
+        var balances: [String: Int64] = [:]
+        for event in try ledger.events() {
+            balances["\(event.account) \(event.transactionID)"] = event.quantity == 0 ? nil : event.quantity
+        }
+        return balances
+    }
+
+    private func told(_ ledger: PurchaseLedger, _ account: String) throws -> [String] {
+        try ledger.events().filter { $0.account == account }.map { event in
+            let seats = event.seats.map(String.init) ?? "-"
+            return
+                "\(event.kind) \(event.transactionID) \(event.previousQuantity)→\(event.quantity) \(seats) \(event.cause)"
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a buyer and two members, from the purchase to the refund of everything`(_ place: Place) throws {
+        try place.withLedger { (ledger) throws in
+            #expect(try ledger.outcomes(Self.eight.evidence, for: "buyer", at: day(1)) == [.granted])
+            #expect(try ledger.outcomes(Self.three.evidence, for: "buyer", at: day(11)) == [.alreadyYours])
+            let answer = try ledger.redeem(Self.three.evidence, for: "buyer", at: day(11)).outcomes[0]
+            #expect(answer.grantedAs == "1" && answer.quantity == 1 && answer.seats == 11)
+            var refunded = Self.eightAgain
+            (refunded.refundedSeats, refunded.signed) = (2, 12)
+            try ledger.record(refunded.notification(.refund, uuid: 1), at: day(12))
+            var members = ["701", "702"].map { Signed(id: "3" + $0, quantity: 8, member: $0, signed: 12) }
+            for (account, member) in zip(["anna", "berta"], members) {
+                #expect(try ledger.outcomes(member.evidence, for: account, at: day(12)) == [.granted])
+            }
+            // The first transaction is refunded whole, and the access stays.
+            (refunded.revoked, refunded.refundedSeats, refunded.signed) = (14, nil, 14)
+            try ledger.record(refunded.notification(.refund, uuid: 2), at: day(14))
+            #expect(try has(ledger, "buyer") == [1])
+            (members[0].revoked, members[0].revocationType, members[0].signed) = (15, .assignmentRevoke, 15)
+            try ledger.record(members[0].notification(.revoke, uuid: 3), at: day(15))
+            #expect(try (has(ledger, "anna"), has(ledger, "berta")) == ([0], [1]))
+            // An upgrade ends one and grants another.
+            var upgraded = Self.three
+            (upgraded.isUpgraded, upgraded.signed) = (true, 20)
+            try ledger.record(upgraded.notification(.didChangeRenewalPreference, uuid: 4), at: day(20))
+            var gold = Signed(id: "4", days: 20..<50, quantity: 5, product: "gold", signed: 20)
+            try ledger.record(gold.notification(.didChangeRenewalPreference, uuid: 5), at: day(20))
+            #expect(try has(ledger, "buyer", "gold") == [1])
+            (gold.revoked, gold.signed) = (22, 22)
+            try ledger.record(gold.notification(.refund, uuid: 6), at: day(22))
+            #expect(try has(ledger, "buyer", "gold") == [0])
+            let all = try told(ledger, "buyer")
+            #expect(
+                all == [
+                    "granted 1 0→1 8 redeem", "changed 1 1→1 11 redeem", "changed 1 1→1 9 notification",
+                    "changed 1 1→1 3 notification", "changed 1 1→1 3 notification", "changed 1 1→1 3 notification",
+                    "granted 4 0→1 5 notification",
+                    "revoked 4 1→0 0 notification",
+                ])
+            #expect(
+                try told(ledger, "anna") == ["granted 3701 0→1 - redeem", "revoked 3701 1→0 - notification"])
+        }
+    }
+
+    @Test(arguments: Place.available, [false, true])
+    func `every order of arrival ends in the same state`(_ place: Place, isRefunded: Bool) throws {
+        var (eight, three) = (Self.eightAgain, Self.three)
+        (eight.revoked, eight.signed) = (14, 14)
+        if isRefunded { (three.revoked, three.signed) = (15, 15) }
+        let member = Signed(id: "3701", quantity: 8, member: "701", signed: 12)
+        let pieces: [(account: String, evidence: VerifiedEvidence)] = [
+            ("buyer", try Self.eight.evidence), ("buyer", try eight.evidence), ("buyer", try Self.three.evidence),
+            ("buyer", try three.evidence), ("anna", try member.evidence), ("anna", try member.receipt),
+        ]
+        var generator = SeededGenerator(seed: 54)
+        for _ in 0..<(place == .sqlite ? 60 : 12) {
+            let order = pieces.shuffled(using: &generator)
+            try place.withLedger { (ledger) throws in
+                // Twice: what a member's receipt had made hers is for who brings it next.
+                for piece in order + order { _ = try ledger.redeem(piece.evidence, for: piece.account, at: day(16)) }
+                let names = order.map { "\($0.account) \($0.evidence.transactionIDs)" }
+                #expect(try has(ledger, "buyer").reduce(0, +) == (isRefunded ? 0 : 1), "\(names)")
+                #expect(try has(ledger, "anna").reduce(0, +) == 1, "\(names)")
+                #expect(try balances(ledger) == balancesByEvents(ledger), "\(names)")
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `two grants of one period become one, and those of two accounts stay`(_ place: Place) throws {
+        for other in ["buyer", "berta"] {
+            try place.withLedger { (ledger) throws in
+                var (first, second) = (Self.eight, Self.three)
+                // Neither has a reason yet, and the second is of a subscription of its own.
+                (second.reason, second.signed) = (false, 10)
+                _ = try ledger.redeem(first.evidence, for: "buyer", at: day(10))
+                _ = try ledger.redeem(second.evidence, for: "buyer", at: day(10))
+                if other == "berta" {
+                    _ = try ledger.store.write { (connection) throws(LedgerError) in
+                        try connection.write("UPDATE grants SET account = 'berta' WHERE transaction_id = '2'", [])
+                    }
+                }
+                (first.reason, first.signed) = (true, 11)
+                try ledger.record(first.notification(.didChangeRenewalPreference, uuid: 1), at: day(12))
+                #expect(try has(ledger, "buyer") == (other == "buyer" ? [1, 0] : [1]))
+                #expect(try has(ledger, "berta") == (other == "buyer" ? [] : [1]))
+                guard other == "buyer" else { return }
+                #expect(try told(ledger, "buyer").last == "adjusted 2 1→0 - notification")
+                let answer = try ledger.redeem(Self.three.evidence, for: "buyer", at: day(12)).outcomes[0]
+                #expect(answer.outcome == .alreadyYours && answer.grantedAs == "1" && answer.seats == 11)
+                let name = TransactionName(environment: .production, bundleID: Minted.bundleID, transactionID: "2")
+                let adjustment = Adjustment(.quantity(name, 1), reason: "a trial")
+                #expect(throws: LedgerError.self) { _ = try ledger.adjust(adjustment, of: "buyer", at: day(12)) }
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `what a receipt joined is split off, and a claim that rests on it alone is gone`(_ place: Place) throws {
+        let member = Signed(id: "3", quantity: 8, member: "701", signed: 12)
+        try place.withLedger { (ledger) throws in
+            // A member's receipt makes her the owner of the subscription, and a renewal of the buyer hers.
+            #expect(try ledger.outcomes(member.receipt, for: "anna", at: day(2)) == [.granted])
+            #expect(try ledger.outcomes(Self.eight.evidence, for: "buyer", at: day(3)) == [.belongsToAnother])
+            #expect(try has(ledger, "anna") == [1, 1])
+            #expect(try ledger.outcomes(member.evidence, for: "anna", at: day(12)) == [.alreadyYours])
+            #expect(try has(ledger, "anna") == [1])
+            let all = try told(ledger, "anna")
+            #expect(all.suffix(2) == ["revoked 1 1→0 8 redeem", "changed 3 1→1 - redeem"])
+            #expect(try ledger.outcomes(Self.eight.evidence, for: "buyer", at: day(13)) == [.granted])
+            // A receipt joins nothing again.
+            _ = try ledger.redeem(member.receipt, for: "anna", at: day(14))
+            #expect(try (has(ledger, "anna"), has(ledger, "buyer")) == ([1], [1]))
+            #expect(try ledger.uncertainClaims().isEmpty)
+            #expect(try balances(ledger) == balancesByEvents(ledger))
+        }
+        // The buyer's claim rests on what is not the member's: what he had of it becomes hers.
+        try place.withLedger { (ledger) throws in
+            #expect(try ledger.outcomes(Self.eight.evidence, for: "buyer", at: day(2)) == [.granted])
+            #expect(try ledger.outcomes(member.receipt, for: "anna", at: day(3)) == [.belongsToAnother])
+            #expect(try ledger.outcomes(member.evidence, for: "anna", at: day(12)) == [.granted])
+            #expect(try (has(ledger, "anna"), has(ledger, "buyer")) == ([1], [1]))
+            #expect(try balances(ledger) == balancesByEvents(ledger))
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a member needs no token, and closes no order`(_ place: Place) throws {
+        var policy = LedgerPolicy()
+        policy.orders = OrderPolicy()
+        policy.orders?.requiresTokenSince = day(0)
+        try place.withLedger(policy) { (ledger) throws in
+            let member = Signed(id: "3", quantity: 8, member: "701", signed: 1)
+            #expect(try ledger.outcomes(member.evidence, for: "anna", at: day(2)) == [.granted])
+            #expect(try ledger.outcomes(Self.three.evidence, for: "buyer", at: day(11)) == [.tokenMissing])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a notification that names no app is kept once, for thirty days, a thousand of them`(_ place: Place) throws {
+        try place.withLedger { (ledger) throws in
+            func record(_ number: Int, at date: Instant) throws {
+                var builder = JWSBuilder.notification(
+                    .unclaimSeats, about: "unclaimInfo", ["unclaimSeatIds": ["a", "b"]])
+                builder.payload["notificationUUID"] = .string("\(number)")
+                try ledger.record(Minted.notification(builder), at: date)
+            }
+            try record(0, at: day(0))
+            try record(0, at: day(1))
+            let kept = try ledger.unnamedNotifications(at: day(1))
+            #expect(kept.map(\.uuid) == ["0"] && kept[0].claims == ["a", "b"] && kept[0].type == "UNCLAIM_SEATS")
+            for number in 1..<1005 { try record(number, at: day(2)) }
+            #expect(try ledger.unnamedNotifications(at: day(2)).count == 1000)
+            #expect(try ledger.unnamedNotifications(at: day(31)).count == 999)
+            try record(2000, at: day(40))
+            #expect(try ledger.unnamedNotifications(at: day(40)).map(\.uuid) == ["2000"])
+            #expect(try ledger.events().isEmpty)
+        }
+    }
+
+    // MARK: Ledgers of 0.3.0
+
+    /// Makes a ledger with the tables of 0.3.0, and rows in them.
+    private func old(_ place: Place, _ rows: [String]) throws -> Place.Location {
+        let location = try place.makeLocation()
+        let store = try LedgerLocation(location.text).open()
+        try store.migrate { (connection) throws(LedgerError) in
+            for statement in Schema.versions(connection.dialect).prefix(5).joined() { try connection.run(statement) }
+            try connection.run("CREATE TABLE ledger_schema (version BIGINT NOT NULL)")
+            try connection.run("INSERT INTO ledger_schema VALUES (5)")
+            for row in rows { try connection.run(row) }
+        }
+        return location
+    }
+
+    /// The rows of a transaction that was granted.
+    private func rows(_ id: String, _ quantity: Int, family: Int = 1, extra: String = "") -> [String] {
+        let key = "'production', '\(Minted.bundleID)', '\(id)'"
+        let purchase = """
+            {"schema":1,"product_id":"team","product_type":"Auto-Renewable Subscription","quantity":\(quantity),\
+            "transaction_id":"\(id)","original_transaction_id":"1","web_order_line_item_id":"9\(id)",\
+            "purchase_date":\(day(0).millisecondsSince1970),"expires_date":\(day(30).millisecondsSince1970),\
+            "signed_date":\(day(1).millisecondsSince1970),"revoked":false,"bundle_id":"\(Minted.bundleID)",\
+            "environment":"production"\(extra)}
+            """
+        return [
+            "INSERT INTO identifiers VALUES (\(key), \(family))",
+            "INSERT INTO evidence VALUES (\(key), 0, \(day(1).millisecondsSince1970), '\(purchase)', NULL)",
+            """
+            INSERT INTO grants (environment, bundle_id, transaction_id, product_id, account, quantity,
+                granted_quantity, granted_at, changed_at, until)
+            VALUES (\(key), 'team', 'buyer', \(quantity), \(quantity), \(day(Double(id) ?? 1).millisecondsSince1970), 1,
+                \(day(30).millisecondsSince1970))
+            """,
+        ]
+    }
+
+    private static let family = "INSERT INTO families (account, claimed_at) VALUES ('buyer', 1)"
+
+    @Test(arguments: Place.available)
+    func `a quantity of eight seats is corrected when the ledger is opened, once`(_ place: Place) throws {
+        let location = try old(
+            place, [Self.family] + rows("1", 8, extra: #","upgraded":false,"ownership_type":"PURCHASED""#))
+        for _ in 0..<2 {
+            let ledger = try PurchaseLedger(location.text)
+            #expect(try told(ledger, "buyer") == ["adjusted 1 8→1 8 migration"])
+            #expect(try has(ledger, "buyer") == [1])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `two grants of one period of 0.3.0 become one when a reason is known`(_ place: Place) throws {
+        let location = try old(place, [Self.family] + rows("1", 8) + rows("2", 3))
+        let ledger = try PurchaseLedger(location.text)
+        #expect(try has(ledger, "buyer") == [1, 1])
+        try ledger.record(Self.three.notification(.didChangeRenewalPreference, uuid: 1), at: day(12))
+        #expect(try has(ledger, "buyer") == [1, 0])
+        #expect(try told(ledger, "buyer").last == "adjusted 2 1→0 - notification")
+    }
+
+    @Test(arguments: Place.available)
+    func `of a claim of 0.3.0 it is not known on what it rests, and the desk lists it`(_ place: Place) throws {
+        let location = try old(place, [Self.family] + rows("1", 8) + rows("3", 8))
+        let ledger = try PurchaseLedger(location.text)
+        let member = Signed(id: "3", quantity: 8, member: "701", signed: 12)
+        #expect(try ledger.outcomes(member.evidence, for: "anna", at: day(12)) == [.belongsToAnother])
+        #expect(try has(ledger, "buyer") == [1, 1])
+        let listed = try ledger.uncertainClaims()
+        #expect(listed.map(\.account) == ["buyer"] && listed.map(\.name.transactionID) == ["1"])
+        try ledger.transfer(from: "buyer", to: "anna", transactionID: "3", reason: "hers", at: day(13))
+        #expect(try (has(ledger, "anna"), has(ledger, "buyer")) == ([1], [1]))
+        try ledger.transfer(from: "buyer", to: "carla", transactionID: "1", reason: "hers", at: day(13))
+        #expect(try ledger.uncertainClaims().isEmpty)
+    }
+}
