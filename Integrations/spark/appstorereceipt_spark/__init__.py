@@ -28,7 +28,8 @@ PURCHASE = _struct(
 
 ENTITLEMENT = _struct(
     product_id=_text, transaction_id=_text, original_transaction_id=_text, access=_text,
-    gives_access=BooleanType(), grantable=BooleanType(), until=_time, quantity=LongType(), product_type_source=_text)
+    gives_access=BooleanType(), grantable=BooleanType(), until=_time, quantity=LongType(), seats=LongType(),
+    period_seats=LongType(), product_type_source=_text)
 
 VERDICT = _struct(
     verified=BooleanType(), code=_text, category=_text, kind=_text, environment=_text, bundle_id=_text, signed_date=_time,

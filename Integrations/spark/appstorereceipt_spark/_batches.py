@@ -39,8 +39,8 @@ _PURCHASE = {
 }
 _ENTITLEMENT = {
     "product_id": _text, "transaction_id": _text, "original_transaction_id": _text, "access": _text,
-    "gives_access": _flag, "grantable": _flag, "until": _time, "quantity": _number,
-    "product_type_source": _text,
+    "gives_access": _flag, "grantable": _flag, "until": _time, "quantity": _number, "seats": _number,
+    "period_seats": _number, "product_type_source": _text,
 }
 
 

@@ -1,4 +1,4 @@
-import AppStoreReceipt
+@_spi(Surfaces) import AppStoreReceipt
 package import HTTPService
 package import PurchaseLedger
 import ServerThreads
@@ -17,6 +17,7 @@ package struct LedgerRoutes: Sendable {
     private let askApple: AskApple?
     private let counts = OutcomeCounts()
     private let notificationTypes = NotificationTypes()
+    private let unknownValues = UnknownValueCounts()
     /// The date of a request.
     var clock: @Sendable () -> Instant
 
@@ -83,7 +84,7 @@ package struct LedgerRoutes: Sendable {
         ]
     }
 
-    package var metrics: [MetricFamily] { counts.metrics + [notificationTypes.metric] }
+    package var metrics: [MetricFamily] { counts.metrics + [notificationTypes.metric, unknownValues.metric] }
 
     private func guarded(
         _ scope: TokenScope, _ method: String, _ path: String,
@@ -134,10 +135,12 @@ package struct LedgerRoutes: Sendable {
                 Attempt(request.id, of: asked.account, asked.evidence, code: code, outcomes, at: now))
         }
         let redemption: Redemption
-        do {
+        do throws(any Error) {
+            let evidence = try verifier.verify(asked.evidence)
+            unknownValues.add(evidence.unknownValues)
             redemption = try ledger.redeem(
-                verifier.verify(asked.evidence), for: asked.account, accountToken: asked.accountToken,
-                idempotencyKey: asked.idempotencyKey, at: now)
+                evidence, for: asked.account, accountToken: asked.accountToken, idempotencyKey: asked.idempotencyKey,
+                at: now)
         } catch {
             if let refusal = error as? any Refusal { attempted(refusal.response.code) }
             throw error
@@ -181,6 +184,7 @@ package struct LedgerRoutes: Sendable {
         }
         try ledger.record(notification, at: clock())
         notificationTypes.add(notification)
+        unknownValues.add(notification.unknownValues)
         return Response(body: Array(#"{"status":"recorded"}"#.utf8))
     }
 
@@ -282,6 +286,24 @@ private final class NotificationTypes: Sendable {
                 count,
                 [("environment", kind.environment?.rawValue ?? ""), ("type", kind.type?.rawValue ?? "")])
         }
+        return metric
+    }
+}
+
+/// Counts values that Apple has added since this version, by their places, of which there are few.
+private final class UnknownValueCounts: Sendable {
+    private let counts = Mutex<[String: UInt64]>([:])
+
+    func add(_ places: Set<String>) {
+        guard !places.isEmpty else { return }
+        counts.withLock { counts in for place in places { counts[place, default: 0] += 1 } }
+    }
+
+    var metric: MetricFamily {
+        var metric = MetricFamily(
+            .counter, "receipt_server_unknown_values_total",
+            "Evidence of the ledger with a value that this version does not know, by the value's place.")
+        for (place, count) in counts.withLock({ $0 }) { metric.add(count, [("place", place)]) }
         return metric
     }
 }

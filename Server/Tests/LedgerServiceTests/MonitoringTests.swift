@@ -64,8 +64,9 @@ import TrialSupport
                     "POST", "/v1/redeem", Array(#"{"account":"anna","evidence":"\#(evidence)"}"#.utf8),
                     headers: ["Authorization: Bearer \(LedgerProcess.token)"], port: server.port)
             }
+            // With a value that this version does not know.
             let notification = JWSBuilder.notification(
-                .subscribed, bundleID: bundleID, transaction: transaction)
+                .subscribed, subtype: NotificationSubtype(rawValue: "NEW"), bundleID: bundleID, transaction: transaction)
             let body = #"{"signedPayload":"\#(try notification.signed(by: shop.store.authority))"}"#
             #expect(try request("POST", "/v1/notifications", Array(body.utf8), port: server.port).status == 200)
         }

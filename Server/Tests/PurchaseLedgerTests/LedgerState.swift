@@ -84,7 +84,9 @@ extension LedgerEvent: Decodable {
             originalTransactionID: try container.decode(String?.self, forKey: .originalTransactionID),
             quantity: try container.decode(Int64.self, forKey: .quantity),
             previousQuantity: try container.decode(Int64.self, forKey: .previousQuantity),
-            seats: try container.decodeIfPresent(Int64.self, forKey: .seats), until: try date(.until), at: try #require(try date(.at)))
+            // Events of 0.3.0 have no such member.
+            seats: try container.decodeIfPresent(Int64.self, forKey: .seats),
+            until: try date(.until), at: try #require(try date(.at)))
     }
 }
 

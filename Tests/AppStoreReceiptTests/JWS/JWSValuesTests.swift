@@ -1,5 +1,9 @@
-import AppStoreReceipt
+import Foundation
+import AppStoreReceiptTesting
+import TestSupport
 import Testing
+
+@_spi(Surfaces) @testable import AppStoreReceipt
 
 /// The words and numbers in Apple's documentation of the App Store Server API.
 @Suite struct JWSValuesTests {
@@ -34,6 +38,40 @@ import Testing
             [ExpirationIntent.cancelled, .billingError, .priceIncreaseNotAccepted, .productUnavailable, .other].map(
                 \.rawValue) == [1, 2, 3, 4, 5])
         #expect([PriceIncreaseStatus.pending, .accepted].map(\.rawValue) == [0, 1])
+    }
+
+    @Test func `values that are not known are counted by their places, also in signed parts`() throws {
+        let authority = try Minted.ellipticAuthority
+        var transaction = JWSBuilder.transaction(
+            bundleID: Minted.bundleID, productID: "pro", transactionID: "1")
+        transaction.payload["offerType"] = 5
+        transaction.payload["revocationType"] = .null
+        let known = try Minted.verifier().verify(transaction.signed(by: authority))
+        #expect(known.unknownValues == [])
+        transaction.payload["offerType"] = 6
+        transaction.payload["multiSeatInfo"] = ["invitationManagement": "SCHOOL"]
+        let notification = JWSBuilder.notification(
+            NotificationType(rawValue: "NEW"), bundleID: Minted.bundleID,
+            transaction: try transaction.signed(by: authority))
+        let unknown = try Minted.verifier().verify(notification.signed(by: authority))
+        #expect(
+            unknown.unknownValues == [
+                "notification.notificationType", "transaction.invitationManagement", "transaction.offerType",
+            ])
+        let receipt = ReceiptBuilder(bundleID: Minted.bundleID, purchases: [.nonConsumable("pro", transactionID: "1")])
+        #expect(try Minted.verifier().verify(receipt.signed(by: Minted.authority)).unknownValues == [])
+    }
+
+    @Test func `each name of a member's values is known`() throws {
+        for (place, kind) in [("transaction", JWSKind.transaction), ("renewal information", .renewalInfo)] {
+            for row in try Article("WhatOfflineVerificationCanKnow").rows(under: "What an unknown value means")
+            where row[1].contains(place) {
+                for name in row[0].components(separatedBy: ", ") where !row[0].contains("environment") {
+                    let member = name.replacing("`", with: "")
+                    #expect(UnknownValues.known[kind]?[member] != nil, "\(member)")
+                }
+            }
+        }
     }
 
     @Test func `MIGRATE and MIGRATION are one type, and each keeps its name`() {
