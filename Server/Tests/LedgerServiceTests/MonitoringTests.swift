@@ -66,7 +66,8 @@ import TrialSupport
             }
             // With a value that this version does not know.
             let notification = JWSBuilder.notification(
-                .subscribed, subtype: NotificationSubtype(rawValue: "NEW"), bundleID: bundleID, transaction: transaction)
+                .subscribed, subtype: NotificationSubtype(rawValue: "NEW"), bundleID: bundleID, transaction: transaction
+            )
             let body = #"{"signedPayload":"\#(try notification.signed(by: shop.store.authority))"}"#
             #expect(try request("POST", "/v1/notifications", Array(body.utf8), port: server.port).status == 200)
         }
