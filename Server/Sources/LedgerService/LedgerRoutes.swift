@@ -294,7 +294,7 @@ private final class NotificationTypes: Sendable {
 private final class UnknownValueCounts: Sendable {
     private let counts = Mutex<[String: UInt64]>([:])
 
-    func add(_ places: Set<String>) {
+    func add(_ places: [String]) {
         guard !places.isEmpty else { return }
         counts.withLock { counts in for place in places { counts[place, default: 0] += 1 } }
     }

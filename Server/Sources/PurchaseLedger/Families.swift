@@ -46,6 +46,8 @@ struct Families {
     private(set) var answers: [[SQLRow]] = []
     /// How they are divided, if that can change.
     var stored: [Int64: StoredParts] = [:]
+    /// The names of original transactions that are a member's, for what is not.
+    private var renamed: [TransactionKey: TransactionKey] = [:]
     /// The families of members that were found.
     private var members: Set<Int64> = []
     /// Numbers that no family has.
@@ -55,8 +57,8 @@ struct Families {
     let connection: any SQLConnection
     /// Transactions that were known from receipts, and are a member's.
     private var splits: [MemberSplit] = []
-    /// What accounts had of families that lost their owner, or of transactions that are a member's, and that nobody has now.
-    private(set) var lost: [Grant] = []
+    /// What accounts had of families that lost their owner, or of transactions that are a member's, and that nobody has now; with the family that was split.
+    private(set) var lost: [(family: Int64, grant: Grant)] = []
     /// The families that others were split off from.
     var splitFamilies: Set<Int64> { Set(splits.map(\.family)) }
     /// What the tables have about the tokens of the families; `nil` if the ledger does not use tokens.
@@ -82,18 +84,21 @@ struct Families {
                 found.formUnion(try connection.transactions(of: renewal, besides: known))
             }
         }
-        let keys = found.sorted()
+        var keys = found.sorted()
         if connection.isSnapshot {
             // PostgreSQL answers everything in one round trip. SQLite has none to save: what a new purchase does not need is not asked.
             let isServer = connection.dialect.isServer
             try look(keys, isServer ? statements : [])
-            if keys.contains(where: { identifiers[$0] == nil }) { throw .write }
-            if !isServer, divided.isEmpty { answers = try connection.run(statements) }
         } else {
             try find(keys)
         }
-        let purchaseKeys = requests.flatMap(\.purchaseKeys)
+        var purchaseKeys = requests.flatMap(\.purchaseKeys)
         try findSplits(purchaseKeys)
+        keys = try separateMembers(keys, &purchaseKeys)
+        if connection.isSnapshot {
+            if keys.contains(where: { identifiers[$0] == nil }) { throw .write }
+            if !connection.dialect.isServer, divided.isEmpty { answers = try connection.run(statements) }
+        }
         let groups = groups(keys, purchaseKeys)
         // Tokens are those of all that was signed of a family.
         let usesTokens = usingTokens || registration != nil
@@ -119,7 +124,7 @@ struct Families {
 
     /// The numbers of the families of what one of the requests brings.
     func numbers(of request: BroughtEvidence) -> [Int64] {
-        var numbers = Set(request.keys.lazy.compactMap { identifiers[$0] })
+        var numbers = Set(request.keys.union(renamed.values).lazy.compactMap { identifiers[$0] })
         // What is left of them is decided again.
         let brought = Set(request.purchaseKeys.map(\.transaction))
         numbers.formUnion(splits.lazy.filter { brought.contains($0.transaction) }.map(\.family))
@@ -192,7 +197,8 @@ struct Families {
         answers = Array(rows.dropFirst(questions.count))
         for ((app, _), rows) in zip(apps, rows) {
             for row in rows {
-                let family = try Family(row)
+                // Each row of a family repeats it.
+                let family = if let known = byID[try row.integer(0)] { known } else { try Family(row) }
                 guard family.subscription == nil else { return try find(keys) }
                 byID[family.id] = family
                 if family.isOfMember { members.insert(family.id) }
@@ -275,26 +281,13 @@ struct Families {
             guard let first = numbers[first], let second = numbers[second] else { return }
             parents[root(second)] = root(first)
         }
-        var relatives: Set<TransactionKey> = []
-        var named = Set(purchases.map(\.transaction))
-        for purchase in purchases {
-            guard purchase.isOfMember || !isOfMember(purchase.transaction, purchases) else {
-                relatives.formUnion(purchase.relatives)
-                continue
-            }
-            named.formUnion(purchase.relatives)
-            for key in purchase.relatives { unite(purchase.transaction, key) }
-        }
+        for purchase in purchases { for key in purchase.relatives { unite(purchase.transaction, key) } }
         var firstOfFamily: [Int64: TransactionKey] = [:]
         for key in keys {
             guard let family = identifiers[key] else { continue }
             if let first = firstOfFamily[family] { unite(first, key) } else { firstOfFamily[family] = key }
         }
-        // What a receipt names as the original transaction of a member's is not known to be anybody's.
-        let unnamed = relatives.subtracting(named)
-        let groups = Dictionary(
-            grouping: keys.indices.filter { !unnamed.contains(keys[$0]) || identifiers[keys[$0]] != nil }
-        ) { root($0) }
+        let groups = Dictionary(grouping: keys.indices) { root($0) }
         return groups.sorted { $0.key < $1.key }.map { $0.value.map { keys[$0] } }
     }
 
@@ -350,6 +343,16 @@ struct Families {
         try connection.write(
             "UPDATE identifiers SET family_id = $2 WHERE family_id = $1", [.integer(other.id), .integer(family.id)])
         try connection.moveNotes(from: other.id, to: family.id)
+        try connection.write(
+            """
+            UPDATE uncertain_claims SET family_id = $2 WHERE family_id = $1
+                AND NOT EXISTS (SELECT 1 FROM uncertain_claims WHERE family_id = $2)
+            """, [.integer(other.id), .integer(family.id)])
+        if let basis = family.basis, let account = family.account, other.account?.hasSameBytes(as: account) ?? false,
+            let more = other.basis
+        {
+            try keepBasis(basis.union(more), of: family.id)
+        }
         // SQLite gives the number to another family.
         try connection.write(
             "UPDATE transfers SET family_id = $2 WHERE family_id = $1", [.integer(other.id), .integer(family.id)])
@@ -375,9 +378,45 @@ struct Families {
 // MARK: - Members
 
 extension Families {
-    /// Whether a seat is assigned to a member by a transaction, as far as is known or brought.
-    private func isOfMember(_ key: TransactionKey, _ brought: [PurchaseKeys]) -> Bool {
-        identifiers[key].map(members.contains) ?? false || brought.contains { $0.isOfMember && $0.transaction == key }
+    /// Keeps what receipts and other purchases say of a member's transactions from joining them with what is not the member's.
+    ///
+    /// A receipt that has a transaction of a member does not name its original. What names a member's transaction as its original, without being the member's,
+    /// has a name of its own for it: who was a member and buys later may have one original transaction for both.
+    ///
+    /// - Returns: The keys that count.
+    private mutating func separateMembers(
+        _ keys: [TransactionKey], _ purchases: inout [PurchaseKeys]
+    ) throws(LedgerError) -> [TransactionKey] {
+        let brought = Set(purchases.lazy.filter(\.isOfMember).map(\.transaction))
+        let named = Set(purchases.lazy.flatMap(\.all))
+        guard !members.isEmpty || !brought.isEmpty else { return keys }
+        func isOfMember(_ key: TransactionKey) -> Bool {
+            brought.contains(key) || identifiers[key].map(members.contains) ?? false
+        }
+        for index in purchases.indices where !purchases[index].isOfMember {
+            let transaction = purchases[index].transaction
+            if isOfMember(transaction) {
+                purchases[index] = PurchaseKeys(granted: transaction)
+                continue
+            }
+            for key in purchases[index].relatives where key != transaction && isOfMember(key) {
+                renamed[key] = TransactionKey(
+                    environment: key.environment, bundleID: key.bundleID,
+                    transactionID: UTF8Bytes(MemberID.bought(key.transactionID.string)))
+            }
+            if !renamed.isEmpty { purchases[index].rename(renamed) }
+        }
+        if !renamed.isEmpty {
+            if connection.isSnapshot { throw .write }
+            try find(renamed.values.sorted())
+        }
+        let counting = Set(purchases.lazy.flatMap(\.all))
+        // Those of renewal information are of no purchase.
+        let left = keys.filter { counting.contains($0) || !named.contains($0) }
+        for key in named.subtracting(counting) { identifiers[key] = nil }
+        let families = Set(identifiers.values)
+        byID = byID.filter { families.contains($0.key) }
+        return Set(left).union(renamed.values).sorted()
     }
 
     /// Takes what turns out to be a member's out of the families in which receipts put it.
@@ -401,7 +440,7 @@ extension Families {
     /// Moves a transaction to its member's family, with what is known of it and, if the claim of its owner rests on it, with what was granted for it.
     private mutating func split(_ split: MemberSplit, at now: Instant) throws(LedgerError) {
         let key = split.transaction
-        guard let number = identifiers[key], let family = byID[split.family] else { return }
+        guard let number = identifiers[key], let family = byID[split.family], number != family.id else { return }
         if family.subscription != nil {
             try undivide(family.id)
             byID[family.id]?.subscription = nil
@@ -410,6 +449,15 @@ extension Families {
         try connection.write(
             "UPDATE identifiers SET family_id = $4 WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3",
             key.columns + [.integer(number)])
+        // What is left can have it as the original transaction.
+        let name = TransactionKey(
+            environment: key.environment, bundleID: key.bundleID,
+            transactionID: UTF8Bytes(MemberID.bought(key.transactionID.string)))
+        if LedgerText.isStorable(name.transactionID.string) {
+            try connection.write(
+                "INSERT INTO identifiers VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
+                name.columns + [.integer(family.id)])
+        }
         let moved = contents[family.id]?.remove(key) ?? FamilyContents()
         contents[number, default: FamilyContents()].formUnion(moved)
         guard let account = family.account else { return }
@@ -431,11 +479,11 @@ extension Families {
                 byID[family.id]?.claimedAt = nil
                 try connection.write(
                     "UPDATE families SET account = NULL, claimed_at = NULL WHERE id = $1", [.integer(family.id)])
-                try lose(account, in: family.id)
+                try lose(account, family.id) { _ in true }
             }
             try keepBasis(basis, of: family.id)
-        } else {
-            try lose(account, in: number)
+        } else if !(byID[number]?.account?.hasSameBytes(as: account) ?? false) {
+            try lose(account, number, of: family.id) { $0.transaction == key }
         }
     }
 
@@ -446,15 +494,25 @@ extension Families {
         try claim(number, for: account, restingOn: ClaimBasis(isLasting: true), at: date)
     }
 
-    /// Removes what an account was granted in a family: who gets it next is granted it anew.
-    private mutating func lose(_ account: String, in family: Int64) throws(LedgerError) {
-        for grant in contents[family]?.grants ?? [] where grant.account.hasSameBytes(as: account) && !grant.isVoided {
-            lost.append(grant)
+    /// Removes what an account was granted in a family: who gets it next is granted it anew. What an operator took back, and what was granted without evidence, stays.
+    ///
+    /// - Parameter split: The family that was split, if it is another one.
+    private mutating func lose(
+        _ account: String, _ family: Int64, of split: Int64? = nil, where isLost: (Grant) -> Bool
+    ) throws(LedgerError) {
+        let known = contents[family] ?? FamilyContents()
+        let gone = known.grants.filter { grant in
+            grant.account.hasSameBytes(as: account) && !grant.isTakenBack && known.variants[grant.transaction] != nil
+                && isLost(grant)
+        }
+        for grant in gone {
+            lost.append((split ?? family, grant))
             try connection.write(
                 "DELETE FROM grants WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3",
                 grant.transaction.columns)
         }
-        contents[family]?.removeGrants { $0.account.hasSameBytes(as: account) && !$0.isVoided }
+        let keys = Set(gone.map(\.transaction))
+        contents[family]?.removeGrants { keys.contains($0.transaction) }
     }
 }
 

@@ -77,10 +77,9 @@ struct LedgerTransaction {
         }
         for renewal in brought.renewals { try evidence.record(renewal, connection) }
         makeGroups()
-        for grant in families.lost {
-            guard grant.quantity > 0 else { continue }
+        for (family, grant) in families.lost where numbers.contains(family) && grant.quantity > 0 {
             var taken = grant
-            taken.quantity = 0
+            (taken.quantity, taken.seats) = (0, nil)
             events.append(
                 taken.event(
                     .revoked, cause, item(of: grant.transaction)?.originalTransactionID, before: grant.quantity, at: now

@@ -1,4 +1,4 @@
-public import AppStoreReceipt
+@_spi(Ledger) public import AppStoreReceipt
 import StrictText
 public import SpanASN1
 
@@ -95,7 +95,10 @@ extension PurchaseLedger {
             for case (let family, let contents?) in ids.map({ ($0, loaded[$0]) }) {
                 var evidence = FamilyEvidence()
                 evidence.add(contents)
-                let basis = try ClaimBasis(contents.variants.keys, evidence).json
+                // What was granted without evidence cannot be split off.
+                let isLasting = contents.grants.contains { contents.variants[$0.transaction] == nil }
+                let basis = try ClaimBasis(contents.variants.keys, evidence).union(ClaimBasis(isLasting: isLasting))
+                    .json
                 try connection.write(
                     """
                     UPDATE families SET account = $2, basis = $4 WHERE id = $1 AND account = $3
@@ -115,7 +118,12 @@ extension PurchaseLedger {
                         """, grant.transaction.columns + [.text(other), SQLValue(now)])
                     let original = originals[grant.transaction]
                     var (taken, given) = (grant, grant)
-                    (taken.quantity, given.account) = (0, other)
+                    (taken.quantity, taken.seats, given.account) = (0, nil, other)
+                    // Both accounts can have had a part of one period.
+                    if evidence.purchases.contains(where: \.isOneOfSeveral), contents.variants[grant.transaction] != nil
+                    {
+                        try connection.remember(grant.transaction, dueAt: now)
+                    }
                     if grant.quantity > 0 {
                         events.append(taken.event(.revoked, .transfer, original, before: grant.quantity, at: now))
                     }

@@ -54,7 +54,8 @@ extension PurchaseLedger {
             let found = try connection.run(
                 """
                 SELECT signed_date, purchase FROM evidence
-                WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3 LIMIT 1
+                WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3
+                ORDER BY CASE WHEN \(SeatTables.isAssigned) THEN 0 ELSE 1 END LIMIT 1
                 """, key)
             var purchases: [SignedPurchase] = []
             if let stored = found.first {

@@ -14,8 +14,11 @@ extension PurchaseLedger {
             let question = SQLQuestion(
                 "SELECT uuid FROM notifications WHERE environment = $1 AND uuid \(dialect.oneOf("$2", uuids.count))",
                 [.text(environment.rawValue)], oneOf: uuids.map(SQLValue.text), dialect)
+            let unnamed = SQLQuestion(
+                "SELECT uuid FROM unnamed_notifications WHERE uuid \(dialect.oneOf("$1", uuids.count))",
+                oneOf: uuids.map(SQLValue.text), dialect)
             var found: Set<UTF8Bytes> = []
-            for row in try connection.run([question])[0] { found.insert(UTF8Bytes(try row.text(0))) }
+            for row in try connection.run([question, unnamed]).joined() { found.insert(UTF8Bytes(try row.text(0))) }
             return found
         }
     }

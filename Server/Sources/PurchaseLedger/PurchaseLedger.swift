@@ -158,7 +158,7 @@ public final class PurchaseLedger: Sendable {
         let brought = BroughtEvidence(.notification(notification))
         if notification.isUnnamed, brought.purchases.isEmpty, brought.renewals.isEmpty {
             return try store.write { (connection) throws(LedgerError) in
-                try connection.keepUnnamed(notification, at: now)
+                _ = try connection.keepUnnamed(notification, at: now)
             }
         }
         let conflicts = try store.decide(about: brought.purchases.count) {

@@ -44,7 +44,7 @@ struct TransactionKey: Hashable, Comparable {
 struct PurchaseKeys {
     let transaction: TransactionKey
     /// The original transaction, and the one before a migration; of a member, what all of the member's have in common. All belong to one family.
-    let relatives: [TransactionKey]
+    private(set) var relatives: [TransactionKey]
     /// Whether a seat is assigned to a member by it. A receipt does not say it.
     let isOfMember: Bool
 
@@ -81,6 +81,11 @@ struct PurchaseKeys {
     }
 
     var all: [TransactionKey] { [transaction] + relatives }
+
+    /// Gives relatives other names.
+    mutating func rename(_ names: [TransactionKey: TransactionKey]) {
+        relatives = relatives.map { $0 == transaction ? $0 : names[$0] ?? $0 }
+    }
 }
 
 /// The texts that the tables hold as keys.

@@ -41,30 +41,34 @@ extension VerifiedNotification {
 
 extension SQLConnection {
     /// Keeps a notification that names neither an app nor an environment, while there is room.
-    func keepUnnamed(_ notification: VerifiedNotification, at now: Instant) throws(LedgerError) {
+    ///
+    /// - Returns: Whether it was not kept before, and is now.
+    @discardableResult
+    func keepUnnamed(_ notification: VerifiedNotification, at now: Instant) throws(LedgerError) -> Bool {
         guard let uuid = notification.notificationUUID, LedgerText.isStorable(uuid),
             let type = notification.type?.rawValue, LedgerText.isStorable(type)
-        else { return }
+        else { return false }
         try write("DELETE FROM unnamed_notifications WHERE received_at < $1", [SQLValue(now - UnnamedNotification.age)])
         func isFull() throws(LedgerError) -> Bool {
             let rows = try run("SELECT COUNT(*) FROM unnamed_notifications")
             return try rows.first.map { (row) throws(LedgerError) in try row.integer(0) } ?? 0
                 >= UnnamedNotification.maximumCount
         }
-        if try isFull() { return }
+        if try isFull() { return false }
         // One at a time, so that there are never more.
         _ = try run("SELECT floor FROM sequence_floor\(dialect.rowLock)")
-        if try isFull() { return }
+        if try isFull() { return false }
         let claims = notification.unclaimInfo?.unclaimSeatIDs ?? []
         let kept = claims.filter(LedgerText.isStorable).prefix(UnnamedNotification.maximumClaimCount)
-        try write(
+        let rows = try run(
             """
-            INSERT INTO unnamed_notifications VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING
+            INSERT INTO unnamed_notifications VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING RETURNING uuid
             """,
             [
                 .text(uuid), .text(type), notification.signedDate.map(SQLValue.init) ?? .null, SQLValue(now),
                 .text(StoredJSON.encode(Array(kept))), .integer(Int64(claims.count)),
             ])
+        return !rows.isEmpty
     }
 }
 

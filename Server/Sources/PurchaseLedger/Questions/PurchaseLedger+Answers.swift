@@ -38,6 +38,12 @@ extension PurchaseLedger {
         fromHistory notification: VerifiedNotification, of app: AskedApp, at now: Instant
     ) throws(LedgerError) -> (isNew: Bool, endedUnheard: [String]) {
         let brought = BroughtEvidence(.notification(notification))
+        if notification.isUnnamed {
+            let isNew = try store.write { (connection) throws(LedgerError) in
+                try connection.keepUnnamed(notification, at: now)
+            }
+            return (isNew, [])
+        }
         let keys = Set(brought.purchases.compactMap(\.keys?.transaction)).sorted()
         let (isNew, ended, conflicts) = try store.decide {
             [policy] (connection) throws(LedgerError) -> (Bool, [String], [TokenConflict]) in
@@ -239,6 +245,9 @@ extension SQLConnection {
     fileprivate func isKnown(_ notification: VerifiedNotification) throws(LedgerError) -> Bool {
         let payload = notification.notification.payload
         guard let uuid = payload.notificationUUID, LedgerText.isStorable(uuid) else { return false }
+        if notification.isUnnamed {
+            return try !run("SELECT 1 FROM unnamed_notifications WHERE uuid = $1", [.text(uuid)]).isEmpty
+        }
         return try !run(
             "SELECT 1 FROM notifications WHERE environment = $1 AND uuid = $2",
             [.text(payload.environment?.rawValue ?? ""), .text(uuid)]

@@ -31,13 +31,20 @@ enum SupportID {
     static func isOne(_ transactionID: String) -> Bool { transactionID.utf8.starts(with: prefix.utf8) }
 }
 
-/// The name by which the transactions of a member to whom a seat is assigned are one purchase. No evidence can have it.
+/// Names of purchases that no evidence can have.
 enum MemberID {
-    static let prefix = "assigned-"
+    private static let prefix = "assigned-"
+    private static let boughtPrefix = "bought-"
 
+    /// What the transactions of a member to whom a seat is assigned have in common.
     static func name(_ originalTransactionID: String, of appTransactionID: String) -> String {
         "\(prefix)\(appTransactionID)-\(originalTransactionID)"
     }
 
-    static func isOne(_ transactionID: String) -> Bool { transactionID.utf8.starts(with: prefix.utf8) }
+    /// The original transaction of what is not the member's, where the transaction itself is.
+    static func bought(_ originalTransactionID: String) -> String { boughtPrefix + originalTransactionID }
+
+    static func isOne(_ transactionID: String) -> Bool {
+        [prefix, boughtPrefix].contains { transactionID.utf8.starts(with: $0.utf8) }
+    }
 }
