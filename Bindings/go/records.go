@@ -87,6 +87,9 @@ type Entitlement struct {
 	Grantable bool `json:"grantable"`
 	// The date access ends; none if it has no end, or if that is not known.
 	Until *time.Time `json:"until"`
+	// The next date at which the purchase begins, or a refund that is dated ahead comes into effect: decide again
+	// then.
+	NextChange *time.Time `json:"next_change"`
 	// What the purchase gives of the product: of a subscription that renews 1, and 0 once it is revoked.
 	Quantity int64 `json:"quantity"`
 	// The seats that the transaction bought, less those that were refunded; none for members.
@@ -118,11 +121,13 @@ func (e *Entitlement) UnmarshalJSON(text []byte) error {
 	dates := struct {
 		*plain
 		Until        date `json:"until"`
+		NextChange   date `json:"next_change"`
 		PurchaseDate date `json:"purchase_date"`
 		ExpiresDate  date `json:"expires_date"`
 	}{plain: (*plain)(e)}
 	err := json.Unmarshal(text, &dates)
 	e.Until = dates.Until.time
+	e.NextChange = dates.NextChange.time
 	e.PurchaseDate = dates.PurchaseDate.time
 	e.ExpiresDate = dates.ExpiresDate.time
 	return err

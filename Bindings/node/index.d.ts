@@ -90,6 +90,8 @@ export interface Entitlement {
   grantable: boolean;
   /** The date access ends; none if it has no end, or if that is not known. */
   until?: Date | null;
+  /** The next date at which the purchase begins, or a refund that is dated ahead comes into effect: decide again then. */
+  nextChange?: Date | null;
   /** What the purchase gives of the product: of a subscription that renews 1, and 0 once it is revoked. */
   quantity: number;
   /** The seats that the transaction bought, less those that were refunded; none for members. */

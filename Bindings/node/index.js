@@ -63,6 +63,7 @@ const DATES = new Set([
   'signer_expires',
   'validated_at',
   'until',
+  'next_change',
   'purchase_date',
   'expires_date',
 ]);

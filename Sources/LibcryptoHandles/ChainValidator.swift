@@ -36,7 +36,7 @@ package final class ChainValidator: Sendable {
     /// extension is unknown. It checks neither algorithms and key sizes nor the purpose of the leaf.
     ///
     /// - Parameters:
-    ///   - secondsSince1970: the date. For libcrypto, a certificate has already expired at `notAfter`.
+    ///   - secondsSince1970: the date. A certificate is valid through the second of `notAfter` (RFC 5280, 4.1.2.5).
     ///   - revocationLists: the lists; if there are none, revocation is not checked.
     ///   - certificatePolicies: the object identifiers (contents octets) of which the path must be valid for one. If there are none, any policy or no policy
     ///     is enough where the certificates demand none. `nil` ignores policies and their constraints.
@@ -55,9 +55,17 @@ package final class ChainValidator: Sendable {
                 for index in untrusted.indices { untrusted[index] = try untrusted[index].copy() }
             }
             isRepetition = true
-            return try validateUnwatched(
-                leaf, untrusted, secondsSince1970, revocationLists, revocationScope, certificatePolicies,
-                maximumIntermediates)
+            func validate(at seconds: Int64) throws(LibcryptoError) -> ChainResult {
+                try validateUnwatched(
+                    leaf, untrusted, seconds, revocationLists, revocationScope, certificatePolicies,
+                    maximumIntermediates)
+            }
+            let result = try validate(at: secondsSince1970)
+            // For libcrypto, a certificate has expired at `notAfter`. What it calls valid a second before is valid now.
+            guard case .invalid(.expired, _) = result,
+                case .valid(let path) = try validate(at: secondsSince1970 &- 1)
+            else { return result }
+            return .valid(path: path)
         }
     }
 

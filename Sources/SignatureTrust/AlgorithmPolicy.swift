@@ -119,7 +119,8 @@ extension AlgorithmPolicy {
     }
 
     /// Checks that a signer's two algorithms agree: the signature algorithm is `rsaEncryption` without a digest (RFC 3370, 3.2), or one
-    /// that names the same digest. ECDSA always names the digest: `id-ecPublicKey` names a key (RFC 5753, 2.1.1).
+    /// that names the same digest. `id-ecPublicKey` names a key and no signature (RFC 5753, 2.1.1), and is written all the same: as in OpenSSL, it is ECDSA
+    /// with the signer's digest.
     package func signatureAlgorithm(of signer: SignerInfo) throws(SignatureTrustError) -> SignatureAlgorithm {
         let digest = try digestAlgorithm(signer.digestAlgorithm)
         if signer.signatureAlgorithm.matches(.rsaEncryption), kinds.contains(.rsaPKCS1),
@@ -127,6 +128,10 @@ extension AlgorithmPolicy {
         {
             try check(digest, for: .rsaPKCS1, signer.digestAlgorithm.element.offset)
             return SignatureAlgorithm(digest: digest, scheme: .pkcs1)
+        }
+        if signer.signatureAlgorithm.matches(.ecPublicKey), kinds.contains(.ecdsa) {
+            try check(digest, for: .ecdsa, signer.digestAlgorithm.element.offset)
+            return SignatureAlgorithm(digest: digest, scheme: .ecdsa)
         }
         let algorithm = try signatureAlgorithm(signer.signatureAlgorithm)
         guard algorithm.digest == digest else {

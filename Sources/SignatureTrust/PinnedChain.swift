@@ -17,7 +17,7 @@ package final class PinnedChain: Sendable {
     package let anchorFingerprint: Fingerprint
     /// The leaf's `notAfter`.
     package let leafExpiry: Instant
-    /// The seconds since 1970 in which all three certificates are valid for libcrypto: up to, but not including, the earliest `notAfter`.
+    /// The seconds since 1970 in which all three certificates are valid.
     let validSeconds: Range<Int64>
 
     init(

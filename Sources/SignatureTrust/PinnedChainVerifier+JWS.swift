@@ -13,7 +13,8 @@ extension PinnedChainVerifier {
         }
     }
 
-    /// The second step: validates the chain of exactly three certificates, in this order, at a date. The last must be an anchor of the policy.
+    /// The second step: validates the chain of exactly three certificates, in this order, at a date. The last must be an anchor of the policy, or one with the subject and
+    /// the key of an anchor: a root that was issued anew, in whose place the anchor stands.
     ///
     /// - Parameter key: what the first step returned.
     /// - Throws: `unsupported-key` if the key of the intermediate is not on an elliptic curve.
@@ -22,7 +23,8 @@ extension PinnedChainVerifier {
     ) throws(SignatureTrustError) -> PinnedChain {
         guard sequence.certificates.count == 3 else { throw SignatureTrustError(.invalidChainLength) }
         let root = sequence.certificates[2]
-        let anchor = policy.anchors.firstIndex { $0.der.span.hasSameBytes(as: root.span) }
+        let anchor =
+            policy.anchors.firstIndex { $0.der.span.hasSameBytes(as: root.span) } ?? anchor(ofSameKeyAs: root.span)
         let intermediate = EmbeddedCertificate(der: sequence.certificates[1], offset: sequence.offset(of: 1))
         let chain = try sequence.withView(at: 0) { (leaf) throws(SignatureTrustError) -> PinnedChain in
             try self.chain(
@@ -40,5 +42,15 @@ extension PinnedChainVerifier {
             }
         }
         return chain
+    }
+
+    /// The index of the anchor with the subject and the key of a certificate; `nil` also for what is no certificate.
+    private func anchor(ofSameKeyAs root: Span<UInt8>) -> Int? {
+        guard let root = try? Certificate(root, baseOffset: 0) else { return nil }
+        return policy.anchors.firstIndex { anchor in
+            guard let own = try? Certificate(anchor.der.span, baseOffset: 0) else { return false }
+            return own.subject.encoded.hasSameBytes(as: root.subject.encoded)
+                && own.subjectPublicKeyInfo.element.encoded.hasSameBytes(as: root.subjectPublicKeyInfo.element.encoded)
+        }
     }
 }

@@ -170,7 +170,7 @@ package final class PinnedChainVerifier: Sendable {
                     leaf: [UInt8](copying: leaf.element.encoded), intermediate: candidate.der,
                     intermediateHandle: handle, anchor: policy.anchors[index], anchorIndex: index,
                     anchorFingerprint: anchorFacts[index].fingerprint, leafKey: leafKey,
-                    leafExpiry: Instant(millisecondsSince1970: leaf.validSeconds().upperBound * 1000),
+                    leafExpiry: leaf.expiry(),
                     validSeconds: validSeconds(leaf, intermediate, index)))
         }
         cache.insert(chains)

@@ -61,7 +61,7 @@ package final class PinnedSignerVerifier: Sendable {
         guard seconds >= valid.lowerBound else { throw signer.error(.certificateNotYetValid) }
         return PinnedSigner(
             fingerprint: try Fingerprint(of: signer.element.encoded),
-            expiry: Instant(millisecondsSince1970: valid.upperBound * 1000))
+            expiry: try signer.expiry())
     }
 
     private func index(of signer: Certificate) -> Int? {

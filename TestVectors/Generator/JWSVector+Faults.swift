@@ -188,13 +188,17 @@ extension JWSVector {
             "x5c-with-the-root-before-its-renewal", .transaction,
             why: "Of two anchors of one name and key it has the first.",
             [.verifier { $0.roots = ["ec-root.der", "renewed-ec-root.der"] }]),
-        refused(
-            "x5c-with-a-renewed-root-that-is-no-anchor", .chain, "untrusted-chain",
-            "The same name and key are not enough.",
-            base: [.verifier { $0.roots = ["ec-root.der"] }],
-            .x5c { chain, forge in
-                try Array(chain.prefix(2)) + [forge.chain(Forge.renewed(.ellipticCurve)).root.certificate]
-            }),
+        accepted(
+            "x5c-with-a-root-that-was-issued-anew", .transaction,
+            why: "It has the name and the key of the anchor, which stands in its place.",
+            [
+                .x5c { chain, forge in
+                    try Array(chain.prefix(2)) + [forge.chain(Forge.renewed(.ellipticCurve)).root.certificate]
+                }, .verifier { $0.roots = ["ec-root.der"] },
+            ]),
+        accepted(
+            "leaf-in-its-last-second", .transaction, why: "The second of notAfter is valid (RFC 5280, 4.1.2.5).",
+            [.leaf { $0.notAfter = Instant(millisecondsSince1970: date) }]),
         refused("leaf-sha-1", .chain, "weak-algorithm", "Its issuer signed over SHA-1.", .leaf { $0.digest = .sha1 }),
         refused(
             "leaf-expired", .chain, "certificate-expired", "At the date of signing.",

@@ -79,10 +79,10 @@ extension Vector {
         faulty(
             "intermediate-signed-with-sha-1-by-ec", .chain, "weak-algorithm", .node(Path.certificate(1, 1)),
             "The same in the intermediate.", .intermediate { $0.digest = .sha1 }),
-        faulty(
-            "signature-algorithm-of-a-key", .signature, "unsupported-algorithm", signatureAlgorithm,
-            "id-ecPublicKey names a key and no signature (RFC 5753, 2.1.1).",
-            algorithm(.init(.ecPublicKey, parameters: nil))),
+        accepted(
+            "receipts/signature-algorithm-of-a-key.der", nil,
+            "id-ecPublicKey names a key and no signature (RFC 5753, 2.1.1), and OpenSSL verifies it by the signer's digest.",
+            .keys { $0.leaf = .p256 }, algorithm(.init(.ecPublicKey, parameters: nil))),
         faulty(
             "ecdsa-with-null", .signature, "unsupported-algorithm", signatureAlgorithm,
             "The names of ECDSA have no parameters, not even NULL (RFC 5758, 3.2).",

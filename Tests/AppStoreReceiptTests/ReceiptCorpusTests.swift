@@ -71,7 +71,7 @@ struct ReceiptCorpusTests {
     func `a receipt whose signer has expired is refused at a later date`(file: URL) throws {
         let bytes = try Corpus.bytes(file)
         let expiry = try Self.verifier().verifyReceipt(bytes).verification.signerExpirationDate
-        for (offset, isAccepted) in [(-1000, true), (0, false), (1000, false)] as [(Int64, Bool)] {
+        for (offset, isAccepted) in [(0, true), (999, true), (1000, false)] as [(Int64, Bool)] {
             let date = Instant(millisecondsSince1970: expiry.millisecondsSince1970 + offset)
             let code = try Self.verifier { $0.validationDate = .date(date) }.code(bytes)
             // The intermediate may have expired before its leaf.

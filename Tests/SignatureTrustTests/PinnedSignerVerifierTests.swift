@@ -68,8 +68,8 @@ import Testing
     @Test func `the certificate must be valid at the date, and may sign`() throws {
         let signer = try Self.signer.get().identity
         let rows: [(Int64, SignatureTrustError.Kind?)] = [
-            (1_577_836_799_999, .certificateNotYetValid), (1_577_836_800_000, nil), (2_208_988_798_999, nil),
-            (2_208_988_799_000, .certificateExpired), (.min, .certificateNotYetValid), (.max, .certificateExpired),
+            (1_577_836_799_999, .certificateNotYetValid), (1_577_836_800_000, nil), (2_208_988_799_999, nil),
+            (2_208_988_800_000, .certificateExpired), (.min, .certificateNotYetValid), (.max, .certificateExpired),
         ]
         for (milliseconds, kind) in rows {
             let date = Instant(millisecondsSince1970: milliseconds)

@@ -22,6 +22,8 @@ final readonly class Entitlement
     public bool $grantable;
     /** The date access ends; none if it has no end, or if that is not known. */
     public ?DateTimeImmutable $until;
+    /** The next date at which the purchase begins, or a refund that is dated ahead comes into effect: decide again then. */
+    public ?DateTimeImmutable $nextChange;
     /** What the purchase gives of the product: of a subscription that renews 1, and 0 once it is revoked. */
     public int $quantity;
     /** The seats that the transaction bought, less those that were refunded; none for members. */
@@ -56,6 +58,7 @@ final readonly class Entitlement
         $this->givesAccess = $members['gives_access'];
         $this->grantable = $members['grantable'];
         $this->until = isset($members['until']) ? new DateTimeImmutable($members['until']) : null;
+        $this->nextChange = isset($members['next_change']) ? new DateTimeImmutable($members['next_change']) : null;
         $this->quantity = $members['quantity'];
         $this->seats = $members['seats'] ?? null;
         $this->periodSeats = $members['period_seats'] ?? null;

@@ -259,6 +259,8 @@ class Entitlement:
     """Whether the transaction can be granted, once: it gives access, or is a consumable with a quantity of at least 1."""
     until: datetime | None
     """The date access ends; none if it has no end, or if that is not known."""
+    next_change: datetime | None
+    """The next date at which the purchase begins, or a refund that is dated ahead comes into effect: decide again then."""
     quantity: int
     """What the purchase gives of the product: of a subscription that renews 1, and 0 once it is revoked."""
     seats: int | None
@@ -293,6 +295,7 @@ class Entitlement:
             gives_access=members["gives_access"],
             grantable=members["grantable"],
             until=_date(members.get("until")),
+            next_change=_date(members.get("next_change")),
             quantity=members["quantity"],
             seats=members.get("seats"),
             period_seats=members.get("period_seats"),

@@ -55,6 +55,9 @@ public struct Entitlements: Sendable {
     /// The subscriptions that had begun, in the order of their first period.
     public let subscriptions: [Subscription]
 
+    /// The earliest ``Item/nextChange``: decide again then, since Apple sends no notification.
+    public var nextChange: Instant? { items.compactMap(\.nextChange).min() }
+
     /// A transaction with the access that it gives. You can read all properties of its ``Purchase`` through it.
     @dynamicMemberLookup
     public struct Item: Hashable, Sendable {
@@ -81,8 +84,9 @@ public struct Entitlements: Sendable {
         /// What an owner of the purchase has of it at the date: 0 after a refund, even of a period that had ended before; `nil` if the purchase has not begun, or if the evidence does not
         /// say enough.
         @_spi(Ledger) public let ownedQuantity: Int?
-        /// The next date at which ``ownedQuantity`` can change if Apple signs nothing more: the purchase begins, or a revocation comes into effect.
-        @_spi(Ledger) public let nextChange: Instant?
+        /// The next date at which the purchase begins, or a refund that Apple dated ahead comes into effect; `nil` if neither is to come. Apple sends no notification then: decide again.
+        /// That access ends, ``until`` says.
+        public let nextChange: Instant?
         /// The transaction id of the purchase or period that this transaction restores; its own id if it restores none.
         ///
         /// A restored transaction is the same purchase with a new id. Transactions that have this id in common are granted once, together.

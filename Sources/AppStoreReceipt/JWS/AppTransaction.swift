@@ -23,7 +23,7 @@ public struct AppTransaction: JWSPayload {
     }
 
     /// The identifier of the customer's download of the app. It is the same after refunds and on all devices.
-    public var appTransactionID: String? { members.string(.appTransactionId) }
+    public var appTransactionID: String? { members.identifier(.appTransactionId) }
     /// The app's Apple id. It is missing or 0 outside production.
     public var appAppleID: String? { members.id(.appAppleId) }
     /// The app's bundle id.
@@ -49,7 +49,7 @@ public struct AppTransaction: JWSPayload {
     /// The SHA-384 digest, in base64, that binds the payload to the device.
     public var deviceVerification: String? { members.string(.deviceVerification) }
     /// The UUID that is part of ``deviceVerification``.
-    public var deviceVerificationNonce: String? { members.string(.deviceVerificationNonce) }
+    public var deviceVerificationNonce: String? { members.identifier(.deviceVerificationNonce) }
 
     static let kind = JWSKind.appTransaction
     static let required: [Member] = [.receiptType, .bundleId]

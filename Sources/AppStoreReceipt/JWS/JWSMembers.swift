@@ -60,6 +60,10 @@ extension JWSMembers {
         read(member) { (cursor) throws(JSONError) in try cursor.readString().value }
     }
 
+    /// An identifier. Apple writes an empty string for none, as of
+    /// [`appAccountToken`](https://developer.apple.com/documentation/appstoreserverapi/appaccounttoken).
+    func identifier(_ member: Member) -> String? { string(member).flatMap { $0.isEmpty ? nil : $0 } }
+
     /// The UTF-8 of a string.
     func bytes(_ member: Member) -> [UInt8]? {
         read(member) { (cursor) throws(JSONError) in try cursor.readString().bytes }

@@ -99,11 +99,8 @@ extension AppStoreNotification: JWSClaims {
                 JWSSubject(bundleID: $0.bundleID, appAppleID: $0.appAppleID?.nonZero, environment: $0.environment)
             }
         }
-        if subjects.contains(where: { $0.bundleID != nil || $0.appAppleID != nil }) || environmentName != nil
-            || environment != nil
-        {
-            return subjects
-        }
+        let named = subjects.lazy.compactMap { $0.bundleID ?? $0.appAppleID ?? $0.environment?.rawValue }
+        if let _ = named.first ?? environmentName { return subjects }
         // Apple's signature is all that such a notification has. With something to decide, it would be another app's.
         let others = NotificationSubjects(object)
         return others.hasSignedParts ? [JWSSubject()] : others.subjects

@@ -30,7 +30,7 @@ struct NotificationSubjects {
                     subject.environmentName = try cursor.readString().value
                 } else if type == .number, name == "appAppleId" {
                     subject.appAppleID = String(decimal: try cursor.readInt64()).nonZero
-                } else if type == .string, name.value.utf8.starts(with: "signed".utf8) {
+                } else if type != .number, type != .null, name.value.utf8.starts(with: "signed".utf8) {
                     hasSignedParts = true
                 } else {
                     try read(&cursor)

@@ -67,7 +67,7 @@ public struct RenewalInfo: JWSPayload {
     /// The type of the offer for the next period.
     public var offerType: OfferType? { members.value(.offerType) }
     /// The code of the offer, or the identifier of a promotional offer.
-    public var offerID: String? { members.string(.offerIdentifier) }
+    public var offerID: String? { members.identifier(.offerIdentifier) }
     /// The way the offer is paid.
     public var offerDiscountType: OfferDiscountType? { members.value(.offerDiscountType) }
     /// The duration of the offer in ISO 8601, such as `P1M`.
@@ -76,13 +76,13 @@ public struct RenewalInfo: JWSPayload {
     public var eligibleWinBackOfferIDs: [String]? { members.strings(.eligibleWinBackOfferIds) }
 
     /// The identifier of the customer's download of the app.
-    public var appTransactionID: String? { members.string(.appTransactionId) }
-    /// The UUID that the app set for the purchase. Apple writes it in lowercase.
-    public var appAccountToken: String? { members.string(.appAccountToken) }
+    public var appTransactionID: String? { members.identifier(.appTransactionId) }
+    /// The UUID that the app set for the purchase; `nil` if it set none. Apple writes it in lowercase.
+    public var appAccountToken: String? { members.identifier(.appAccountToken) }
     /// The SHA-384 digest, in base64, that binds the payload to the device.
     public var deviceVerification: String? { members.string(.deviceVerification) }
     /// The UUID that is part of ``deviceVerification``.
-    public var deviceVerificationNonce: String? { members.string(.deviceVerificationNonce) }
+    public var deviceVerificationNonce: String? { members.identifier(.deviceVerificationNonce) }
     /// The part of the Advanced Commerce API; `nil` for other purchases. Decode its ``JWSObject/text`` with a type of your own.
     public var advancedCommerceInfo: JWSObject? { members.json(.advancedCommerceInfo) }
 

@@ -35,15 +35,15 @@ public struct TransactionInfo: JWSPayload {
     /// The transaction's identifier. Grant each transaction once.
     public var transactionID: String? { members.string(.transactionId) }
     /// The identifier of the first transaction of a subscription or of a restored purchase.
-    public var originalTransactionID: String? { members.string(.originalTransactionId) }
+    public var originalTransactionID: String? { members.identifier(.originalTransactionId) }
     /// The original transaction id of a subscription before its migration.
-    public var previousOriginalTransactionID: String? { members.string(.previousOriginalTransactionId) }
+    public var previousOriginalTransactionID: String? { members.identifier(.previousOriginalTransactionId) }
     /// The identifier of this period of a subscription, which is the same on all devices.
-    public var webOrderLineItemID: String? { members.string(.webOrderLineItemId) }
+    public var webOrderLineItemID: String? { members.identifier(.webOrderLineItemId) }
     /// The identifier of the customer's download of the app. It is the same in all transactions of a customer.
-    public var appTransactionID: String? { members.string(.appTransactionId) }
-    /// The UUID that the app set for the purchase. Apple writes it in lowercase.
-    public var appAccountToken: String? { members.string(.appAccountToken) }
+    public var appTransactionID: String? { members.identifier(.appTransactionId) }
+    /// The UUID that the app set for the purchase; `nil` if it set none. Apple writes it in lowercase.
+    public var appAccountToken: String? { members.identifier(.appAccountToken) }
     /// The app's bundle id.
     public var bundleID: String? { members.string(.bundleId) }
     /// The environment; `nil` if it is missing or unknown. A verifier refuses a payload without one.
@@ -51,7 +51,7 @@ public struct TransactionInfo: JWSPayload {
     /// The SHA-384 digest, in base64, that binds the transaction to the device.
     public var deviceVerification: String? { members.string(.deviceVerification) }
     /// The UUID that is part of ``deviceVerification``.
-    public var deviceVerificationNonce: String? { members.string(.deviceVerificationNonce) }
+    public var deviceVerificationNonce: String? { members.identifier(.deviceVerificationNonce) }
 
     // MARK: Product
 
@@ -60,7 +60,7 @@ public struct TransactionInfo: JWSPayload {
     /// The product's type.
     public var productType: ProductType? { members.value(.type) }
     /// The identifier of the subscription group in App Store Connect.
-    public var subscriptionGroupID: String? { members.string(.subscriptionGroupIdentifier) }
+    public var subscriptionGroupID: String? { members.identifier(.subscriptionGroupIdentifier) }
     /// The quantity that was bought: of an auto-renewable subscription, the number of seats.
     public var quantity: Int? { members.integer(.quantity).map { Int($0) } }
     /// The seats of an auto-renewable subscription; `nil` if the payload has no information about seats.
@@ -112,7 +112,7 @@ public struct TransactionInfo: JWSPayload {
     /// The type of the offer.
     public var offerType: OfferType? { members.value(.offerType) }
     /// The code of the offer, or the identifier of a promotional offer.
-    public var offerID: String? { members.string(.offerIdentifier) }
+    public var offerID: String? { members.identifier(.offerIdentifier) }
     /// The way the offer is paid.
     public var offerDiscountType: OfferDiscountType? { members.value(.offerDiscountType) }
     /// The duration of the offer in ISO 8601, such as `P1M`.

@@ -1,11 +1,13 @@
 import StrictText
 
 extension JSONWriter {
-    /// `{"schema":1,"at":…,"items":[…]}`, where each transaction is one item. The caller ends the object.
+    /// `{"schema":1,"at":…,"next_change":…,"items":[…]}`, where each transaction is one item. The caller ends the object.
     mutating func beginEntitlements(_ entitlements: Entitlements) {
         beginObject()
         member("schema", Self.schema)
         member("at", entitlements.date)
+        name("next_change")
+        if let date = entitlements.nextChange { self.date(date) } else { null() }
         objects("items", entitlements.items) { writer, item in
             for field in Purchase.identifiers { field.show(item.purchase, &writer) }
             for (_, write) in Entitlements.Item.decision { write(item, &writer) }
@@ -39,6 +41,12 @@ extension Entitlements.Item {
             "until", .date, isOptional: true, "The date access ends; none if it has no end, or if that is not known."
         ) {
             if let until = $0.until { $1.date(until) } else { $1.null() }
+        },
+        member(
+            "next_change", .date, isOptional: true,
+            "The next date at which the purchase begins, or a refund that is dated ahead comes into effect: decide again then."
+        ) {
+            if let date = $0.nextChange { $1.date(date) } else { $1.null() }
         },
         member(
             "quantity", .number,
@@ -96,16 +104,16 @@ extension Entitlements.Item {
 }
 
 extension Entitlements {
-    /// The entitlements as one line of JSON: `{"schema":1,"at":…,"items":[…]}`.
+    /// The entitlements as one line of JSON: `{"schema":1,"at":…,"next_change":…,"items":[…]}`.
     ///
     /// Each transaction is one item with `transaction_id`, `original_transaction_id`, `product_id`, `access`,
-    /// `gives_access`, `grantable`, `until`, `quantity`, `seats` and `period_seats`, and `product_type`,
+    /// `gives_access`, `grantable`, `until`, `next_change`, `quantity`, `seats` and `period_seats`, and `product_type`,
     /// `product_type_source` (`evidence` or `setting`), `stated_product_type`, `contradicted_product_type`,
     /// `purchase_date`, `expires_date`, `web_order_line_item_id`, `subscription_group_id`,
     /// `additional_transaction_reason`, `ownership_type`, `app_account_token`, `bundle_id` and `environment` if they
     /// are known. `access` is an ``Access/code``, `gives_access` is ``Access/givesAccess``, and `grantable` is
-    /// ``Access/isGrantable``. `until` is ``Item/until`` or `null`, and so are `seats` and `period_seats`. Dates are in
-    /// RFC 3339.
+    /// ``Access/isGrantable``. `until` is ``Item/until`` or `null`, and so are `next_change`, `seats` and
+    /// `period_seats`. Dates are in RFC 3339.
     public var json: String {
         JSONWriter.text { writer in
             writer.beginEntitlements(self)

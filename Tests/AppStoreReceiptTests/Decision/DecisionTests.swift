@@ -45,7 +45,8 @@ struct DecisionTests {
         let object = try object(decision.json)
         let entitlements = try self.object(decision.entitlements.json)
         for (name, value) in entitlements { #expect(object[name] as? NSObject == value as? NSObject, "\(name)") }
-        #expect(Set(object.allKeys.compactMap { $0 as? String }) == ["schema", "at", "items", "refused"])
+        #expect(
+            Set(object.allKeys.compactMap { $0 as? String }) == ["schema", "at", "next_change", "items", "refused"])
         let refused = try #require(object["refused"] as? [NSDictionary])
         #expect(refused.map { $0["index"] as? Int } == [1, 2])
         for (refusal, error) in zip(refused, decision.refusals.map(\.error)) {

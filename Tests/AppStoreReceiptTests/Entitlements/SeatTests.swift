@@ -221,6 +221,16 @@ import Testing
         #expect(Entitlements(trustingStored: undone, at: day(20)).items.map(\.seats) == [8])
     }
 
+    @Test func `a renewal that begins later, and a refund that is dated ahead, say when to decide again`() throws {
+        var renewal = Transaction.period("2", 30..<60)
+        let early = try entitlements([.period("1", 0..<30), renewal], at: 29)
+        #expect(early.nextChange == day(30) && early.items.map(\.nextChange) == [nil, day(30)])
+        #expect(early.json.contains(#""next_change":"2025-01-31T00:00:00Z","items""#))
+        renewal.revoked = 40
+        #expect(try entitlements([renewal], at: 35).nextChange == day(40))
+        #expect(try entitlements([renewal], at: 41).nextChange == nil)
+    }
+
     @Test func `an unknown type decides nothing after the end either, and no receipt brings one`() throws {
         var new = Self.eight
         new.type = ProductType(rawValue: "Streaming")

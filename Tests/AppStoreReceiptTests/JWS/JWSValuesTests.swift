@@ -1,5 +1,6 @@
-import Foundation
 import AppStoreReceiptTesting
+import Foundation
+import StrictText
 import TestSupport
 import Testing
 
@@ -65,13 +66,31 @@ import Testing
     @Test func `each name of a member's values is known`() throws {
         for (place, kind) in [("transaction", JWSKind.transaction), ("renewal information", .renewalInfo)] {
             for row in try Article("WhatOfflineVerificationCanKnow").rows(under: "What an unknown value means")
-            where row[1].contains(place) {
+            where row[1].hasPrefix(place) {
                 for name in row[0].components(separatedBy: ", ") where !row[0].contains("environment") {
                     let member = name.replacing("`", with: "")
-                    #expect(UnknownValues.known[kind]?[member] != nil, "\(member)")
+                    #expect(UnknownValues.known[kind]?[UTF8Bytes(member)] != nil, "\(member)")
                 }
             }
         }
+    }
+
+    @Test func `an empty identifier is none, and stays in the payload`() throws {
+        var builder = JWSBuilder.transaction(bundleID: Minted.bundleID, productID: "pro", transactionID: "1")
+        let names = [
+            "appAccountToken", "appTransactionId", "webOrderLineItemId", "previousOriginalTransactionId",
+            "subscriptionGroupIdentifier", "offerIdentifier", "originalTransactionId",
+        ]
+        for name in names { builder.payload[name] = "" }
+        let transaction = try Minted.verifier().verifyTransaction(builder.signed(by: Minted.ellipticAuthority))
+        let values = [
+            transaction.appAccountToken, transaction.appTransactionID, transaction.webOrderLineItemID,
+            transaction.previousOriginalTransactionID, transaction.subscriptionGroupID, transaction.offerID,
+            transaction.originalTransactionID,
+        ]
+        #expect(values.allSatisfy { $0 == nil } && transaction.object["appAccountToken"] == #""""#)
+        let purchase = try #require(transaction.purchase).purchase
+        #expect(purchase.appAccountToken == nil && purchase.originalTransactionID == "1")
     }
 
     @Test func `MIGRATE and MIGRATION are one type, and each keeps its name`() {

@@ -253,7 +253,7 @@ import Testing
             ("unsupported-key", { $0.leaf.keyKind = .p384 }),
             ("unsupported-key", { $0.leaf.keyKind = .rsa(bits: 2048) }),
             ("weak-algorithm", { $0.leaf.digest = .sha1 }),
-            ("certificate-expired", { $0.leaf.notAfter = JWSBuilder.defaultDate }),
+            ("certificate-expired", { $0.leaf.notAfter = JWSBuilder.defaultDate - .seconds(1) }),
             (
                 "certificate-not-yet-valid",
                 {
