@@ -129,7 +129,10 @@ extension AlgorithmPolicy {
             try check(digest, for: .rsaPKCS1, signer.digestAlgorithm.element.offset)
             return SignatureAlgorithm(digest: digest, scheme: .pkcs1)
         }
-        if signer.signatureAlgorithm.matches(.ecPublicKey), kinds.contains(.ecdsa) {
+        if signer.signatureAlgorithm.matches(.ecPublicKey), kinds.contains(.ecdsa),
+            signer.signatureAlgorithm.hasNullOrAbsentParameters
+                || signer.signatureAlgorithm.parameters?.tag == .objectIdentifier
+        {
             try check(digest, for: .ecdsa, signer.digestAlgorithm.element.offset)
             return SignatureAlgorithm(digest: digest, scheme: .ecdsa)
         }

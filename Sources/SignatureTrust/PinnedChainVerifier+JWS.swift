@@ -31,6 +31,11 @@ extension PinnedChainVerifier {
                 from: leaf, key: key, at: date, to: anchor, isAtHand: { $0.hasSameBytes(as: intermediate.der.span) },
                 hasRival: { _ in false }, candidates: { () throws(SignatureTrustError) in [intermediate] })
         }
+        // The anchor stands in its place, and its own bytes can be distrusted, too.
+        if !policy.distrusted.isEmpty, try policy.distrusted.contains(Fingerprint(of: root.span)) {
+            throw SignatureTrustError(
+                .distrustedCertificate, offset: sequence.offset(of: 2), path: ASN1Path(.certificates))
+        }
         guard anchor != nil else {
             throw SignatureTrustError(
                 .untrustedChain, offset: sequence.offset(of: 2), path: ASN1Path(.certificates))

@@ -47,7 +47,7 @@ struct Families {
     /// How they are divided, if that can change.
     var stored: [Int64: StoredParts] = [:]
     /// The names of original transactions that are a member's, for what is not.
-    private var renamed: [TransactionKey: TransactionKey] = [:]
+    private(set) var renamed: [TransactionKey: TransactionKey] = [:]
     /// The families of members that were found.
     private var members: Set<Int64> = []
     /// Numbers that no family has.
@@ -130,7 +130,9 @@ struct Families {
         numbers.formUnion(splits.lazy.filter { brought.contains($0.transaction) }.map(\.family))
         for renewal in request.renewals {
             let id = UTF8Bytes(renewal.originalTransactionID)
-            for (key, number) in identifiers where key.environment == renewal.environment && key.transactionID == id {
+            let ids = [id, UTF8Bytes(MemberID.bought(id.string))]
+            for (key, number) in identifiers
+            where key.environment == renewal.environment && ids.contains(key.transactionID) {
                 numbers.insert(number)
             }
         }
@@ -358,6 +360,7 @@ struct Families {
             "UPDATE transfers SET family_id = $2 WHERE family_id = $1", [.integer(other.id), .integer(family.id)])
         try connection.write("DELETE FROM families WHERE id = $1", [.integer(other.id)])
         byID[other.id] = nil
+        for index in splits.indices where splits[index].family == other.id { splits[index].family = family.id }
         contents[family.id, default: FamilyContents()].formUnion(
             contents.removeValue(forKey: other.id) ?? FamilyContents())
         if let from = other.account, let to = family.account, !from.hasSameBytes(as: to) {
@@ -409,6 +412,11 @@ extension Families {
         if !renamed.isEmpty {
             if connection.isSnapshot { throw .write }
             try find(renamed.values.sorted())
+            // What is split off now has no such name yet.
+            for split in splits {
+                guard let name = renamed[split.transaction], identifiers[name] == nil else { continue }
+                identifiers[name] = split.family
+            }
         }
         let counting = Set(purchases.lazy.flatMap(\.all))
         // Those of renewal information are of no purchase.
@@ -471,6 +479,9 @@ extension Families {
             }
             return
         }
+        if !(byID[number]?.account?.hasSameBytes(as: account) ?? true) {
+            try lose(account, number, of: family.id) { $0.transaction == key }
+        }
         if basis.transactions.contains(key.transactionID) {
             try claimIfFree(number, account, key, at: family.claimedAt ?? now)
             basis.remove(key.transactionID)
@@ -482,7 +493,7 @@ extension Families {
                 try lose(account, family.id) { _ in true }
             }
             try keepBasis(basis, of: family.id)
-        } else if !(byID[number]?.account?.hasSameBytes(as: account) ?? false) {
+        } else if byID[number]?.account == nil {
             try lose(account, number, of: family.id) { $0.transaction == key }
         }
     }
@@ -526,10 +537,10 @@ extension SQLConnection {
             !known.contains(where: { $0.environment == environment && $0.transactionID == id })
         else { return [] }
         let rows = try run(
-            "SELECT bundle_id FROM identifiers WHERE environment = $1 AND transaction_id = $2",
-            [.text(environment.rawValue), .text(id.string)])
+            "SELECT bundle_id, transaction_id FROM identifiers WHERE environment = $1 AND transaction_id IN ($2, $3)",
+            [.text(environment.rawValue), .text(id.string), .text(MemberID.bought(id.string))])
         return try rows.map { (row) throws(LedgerError) in
-            TransactionKey(environment: environment, bundleID: try row.text(0), transactionID: id.string)
+            TransactionKey(environment: environment, bundleID: try row.text(0), transactionID: try row.text(1))
         }
     }
 }

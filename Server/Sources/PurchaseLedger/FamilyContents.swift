@@ -22,7 +22,7 @@ struct FamilyContents {
             """
             SELECT DISTINCT identifiers.family_id, renewals.renewal FROM identifiers
             JOIN renewals ON renewals.environment = identifiers.environment
-                AND renewals.original_transaction_id = identifiers.transaction_id
+                AND renewals.original_transaction_id = \(MemberID.original("identifiers"))
             """,
             grants(of: "identifiers"),
         ].map { text in
@@ -90,7 +90,7 @@ struct FamilyContents {
             LEFT JOIN grants ON grants.environment = known.environment
                 AND grants.bundle_id = known.bundle_id AND grants.transaction_id = known.transaction_id
             LEFT JOIN renewals ON renewals.environment = known.environment
-                AND renewals.original_transaction_id = known.transaction_id
+                AND renewals.original_transaction_id = \(MemberID.original("known"))
             """, [.text(environment.rawValue), .text(bundleID.string), asked.parameter])
     }
 

@@ -56,7 +56,7 @@ struct ClaimBasis: Equatable {
 struct MemberSplit {
     let transaction: TransactionKey
     /// The family that it leaves.
-    let family: Int64
+    var family: Int64
 }
 
 /// A claim of which nothing says on what it rests, and a part of whose purchases turned out to be a member's.

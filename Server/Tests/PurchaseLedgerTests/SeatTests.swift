@@ -312,6 +312,22 @@ import Testing
                 }
                 #expect(try has(ledger, "work") == [1, 1])
                 #expect(try ledger.outcomes(bought.evidence, for: "private", at: day(31)) == [.granted])
+                // A grace period is the buyer's, whatever is loaded next.
+                var renewal = JWSBuilder.renewalInfo(
+                    productID: "team", originalTransactionID: "7", signedDate: day(60))
+                renewal.payload["gracePeriodExpiresDate"] = .integer(day(66).millisecondsSince1970)
+                var failure = JWSBuilder.notification(
+                    .didFailToRenew, bundleID: Minted.bundleID,
+                    transaction: try bought.builder.signed(by: Minted.authority.get()),
+                    renewalInfo: try renewal.signed(by: Minted.authority.get()))
+                failure.payload["notificationUUID"] = "grace"
+                try ledger.record(Minted.notification(failure), at: day(60))
+                for _ in 0..<2 {
+                    let codes = try ledger.entitlements(of: "private", at: day(62)).codes
+                    #expect(codes["9"]?.hasPrefix("active") ?? false)
+                    _ = try ledger.redeem(bought.evidence, for: "private", at: day(60))
+                    #expect(try ledger.events().last { $0.account == "private" }?.until == day(66))
+                }
                 try ledger.record(renewed.notification(.didRenew, uuid: 1), at: day(61))
                 #expect(try has(ledger, "private") == [1, 1])
                 #expect(try balances(ledger) == balancesByEvents(ledger))
@@ -324,6 +340,25 @@ import Testing
             _ = try ledger.redeem(first.evidence, for: "work", at: day(32))
             try ledger.record(renewed.notification(.didRenew, uuid: 1), at: day(61))
             #expect(try has(ledger, "private") == [1, 1])
+        }
+    }
+
+    /// X made one family of both by a receipt. What is bought stays his in whatever order the rest arrives.
+    @Test(arguments: Place.available)
+    func `what is split off in one request with what is bought divides no subscription`(_ place: Place) throws {
+        let member = Signed(id: "5", original: "5", quantity: 8, member: "701", signed: 12)
+        let older = Signed(id: "6", original: "5", days: 30..<60, signed: 31)
+        let bought = Signed(id: "7", original: "5", days: 60..<90, signed: 60)
+        try place.withLedger { (ledger) throws in
+            _ = try ledger.redeem(member.receipt, for: "x", at: day(2))
+            _ = try ledger.redeem(older.receipt, for: "x", at: day(31))
+            let both = try [member, bought].map { signed in
+                guard case .transaction(let transaction) = try signed.evidence else { throw LedgerError(.notFound, "") }
+                return transaction
+            }
+            _ = try ledger.redeem(both, with: [], for: "y", at: day(61))
+            #expect(try has(ledger, "x").contains(1) && !balances(ledger).keys.contains("y 7"))
+            #expect(try balances(ledger) == balancesByEvents(ledger))
         }
     }
 

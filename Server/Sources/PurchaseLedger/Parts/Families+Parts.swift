@@ -9,7 +9,8 @@ extension Families {
         _ requests: [BroughtEvidence], _ groups: [[TransactionKey]], at now: Instant
     ) -> [PartsQuestion] {
         // A grace period can reach into any part.
-        guard !divided.isEmpty, requests.allSatisfy({ $0.renewals.allSatisfy { $0.gracePeriodExpiresDate == nil } })
+        guard !divided.isEmpty, renamed.isEmpty,
+            requests.allSatisfy({ $0.renewals.allSatisfy { $0.gracePeriodExpiresDate == nil } })
         else { return [] }
         var joined = splitFamilies
         for group in groups {

@@ -226,10 +226,13 @@ extension LedgerError {
 }
 
 extension SQLConnection {
+    /// The family of an original transaction: that of the buyer, where it is a member's, too.
     fileprivate func family(of key: TransactionKey) throws(LedgerError) -> Int64? {
         try run(
-            "SELECT family_id FROM identifiers WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3",
-            key.columns
+            """
+            SELECT family_id FROM identifiers WHERE environment = $1 AND bundle_id = $2 AND transaction_id IN ($3, $4)
+            ORDER BY CASE WHEN transaction_id = $4 THEN 0 ELSE 1 END
+            """, key.columns + [.text(MemberID.bought(key.transactionID.string))]
         ).first?.integer(0)
     }
 

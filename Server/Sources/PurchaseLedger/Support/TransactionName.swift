@@ -44,6 +44,13 @@ enum MemberID {
     /// The original transaction of what is not the member's, where the transaction itself is.
     static func bought(_ originalTransactionID: String) -> String { boughtPrefix + originalTransactionID }
 
+    /// The original transaction that an identifier of a table stands for, in SQL.
+    static func original(_ table: StaticString) -> String {
+        let id = "\(table).transaction_id"
+        return
+            "CASE WHEN \(id) LIKE '\(boughtPrefix)%' THEN substr(\(id), \(boughtPrefix.utf8.count + 1)) ELSE \(id) END"
+    }
+
     static func isOne(_ transactionID: String) -> Bool {
         [prefix, boughtPrefix].contains { transactionID.utf8.starts(with: $0.utf8) }
     }
