@@ -183,8 +183,8 @@ let package = Package(
     ]
 )
 
-/// The test targets to build, if not all: `scripts/test MODULE` names those of the module. `TARGET/FILE` is one file of a target: `scripts/build thread`
-/// builds the tests of threads alone.
+/// The test targets to build, if not all: `scripts/test MODULE` names those of the module. `TARGET/FILE` is one file of a
+/// target: `scripts/build thread` builds the tests of threads alone.
 if let names = Context.environment["RECEIPT_TEST_TARGETS"]?.split(separator: ",") {
     var files: [Substring: [String]] = [:]
     for name in names {

@@ -87,8 +87,7 @@ type Entitlement struct {
 	Grantable bool `json:"grantable"`
 	// The date access ends; none if it has no end, or if that is not known.
 	Until *time.Time `json:"until"`
-	// The next date at which the purchase begins, or a refund that is dated ahead comes into effect: decide again
-	// then.
+	// When to decide again: the purchase begins, or a refund that is dated ahead comes into effect.
 	NextChange *time.Time `json:"next_change"`
 	// What the purchase gives of the product: of a subscription that renews 1, and 0 once it is revoked.
 	Quantity int64 `json:"quantity"`

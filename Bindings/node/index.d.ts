@@ -90,7 +90,7 @@ export interface Entitlement {
   grantable: boolean;
   /** The date access ends; none if it has no end, or if that is not known. */
   until?: Date | null;
-  /** The next date at which the purchase begins, or a refund that is dated ahead comes into effect: decide again then. */
+  /** When to decide again: the purchase begins, or a refund that is dated ahead comes into effect. */
   nextChange?: Date | null;
   /** What the purchase gives of the product: of a subscription that renews 1, and 0 once it is revoked. */
   quantity: number;

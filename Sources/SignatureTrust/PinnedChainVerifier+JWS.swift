@@ -13,8 +13,9 @@ extension PinnedChainVerifier {
         }
     }
 
-    /// The second step: validates the chain of exactly three certificates, in this order, at a date. The last must be an anchor of the policy, or one with the subject and
-    /// the key of an anchor: a root that was issued anew, in whose place the anchor stands.
+    /// The second step: validates the chain of exactly three certificates, in this order, at a date. The last must be an
+    /// anchor of the policy, or one with the subject and the key of an anchor: a root that was issued anew, in whose place
+    /// the anchor stands.
     ///
     /// - Parameter key: what the first step returned.
     /// - Throws: `unsupported-key` if the key of the intermediate is not on an elliptic curve.
@@ -49,10 +50,12 @@ extension PinnedChainVerifier {
         return chain
     }
 
-    /// The index of the anchor with the subject and the key of a certificate; `nil` also for what is no certificate.
+    /// The index of the anchor with the subject and the key of a certificate; `nil` also for what is no certificate, which
+    /// is refused like any other stranger's.
     private func anchor(ofSameKeyAs root: Span<UInt8>) -> Int? {
         guard let root = try? Certificate(root, baseOffset: 0) else { return nil }
         return policy.anchors.firstIndex { anchor in
+            // It was read when the verifier was made.
             guard let own = try? Certificate(anchor.der.span, baseOffset: 0) else { return false }
             return own.subject.encoded.hasSameBytes(as: root.subject.encoded)
                 && own.subjectPublicKeyInfo.element.encoded.hasSameBytes(as: root.subjectPublicKeyInfo.element.encoded)

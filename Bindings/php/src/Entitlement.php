@@ -22,7 +22,7 @@ final readonly class Entitlement
     public bool $grantable;
     /** The date access ends; none if it has no end, or if that is not known. */
     public ?DateTimeImmutable $until;
-    /** The next date at which the purchase begins, or a refund that is dated ahead comes into effect: decide again then. */
+    /** When to decide again: the purchase begins, or a refund that is dated ahead comes into effect. */
     public ?DateTimeImmutable $nextChange;
     /** What the purchase gives of the product: of a subscription that renews 1, and 0 once it is revoked. */
     public int $quantity;

@@ -260,7 +260,7 @@ class Entitlement:
     until: datetime | None
     """The date access ends; none if it has no end, or if that is not known."""
     next_change: datetime | None
-    """The next date at which the purchase begins, or a refund that is dated ahead comes into effect: decide again then."""
+    """When to decide again: the purchase begins, or a refund that is dated ahead comes into effect."""
     quantity: int
     """What the purchase gives of the product: of a subscription that renews 1, and 0 once it is revoked."""
     seats: int | None

@@ -57,7 +57,8 @@ struct Families {
     let connection: any SQLConnection
     /// Transactions that were known from receipts, and are a member's.
     private var splits: [MemberSplit] = []
-    /// What accounts had of families that lost their owner, or of transactions that are a member's, and that nobody has now; with the family that was split.
+    /// What accounts had of families that lost their owner, or of transactions that are a member's, and that nobody has
+    /// now; with the family that was split.
     private(set) var lost: [(family: Int64, grant: Grant)] = []
     /// The families that others were split off from.
     var splitFamilies: Set<Int64> { Set(splits.map(\.family)) }
@@ -124,7 +125,8 @@ struct Families {
 
     /// The numbers of the families of what one of the requests brings.
     func numbers(of request: BroughtEvidence) -> [Int64] {
-        var numbers = Set(request.keys.union(renamed.values).lazy.compactMap { identifiers[$0] })
+        var numbers = Set(request.keys.lazy.compactMap { identifiers[$0] })
+        numbers.formUnion(renamed.values.lazy.compactMap { identifiers[$0] })
         // What is left of them is decided again.
         let brought = Set(request.purchaseKeys.map(\.transaction))
         numbers.formUnion(splits.lazy.filter { brought.contains($0.transaction) }.map(\.family))
@@ -381,18 +383,20 @@ struct Families {
 // MARK: - Members
 
 extension Families {
-    /// Keeps what receipts and other purchases say of a member's transactions from joining them with what is not the member's.
+    /// Keeps what receipts and other purchases say of a member's transactions from joining them with what is not the
+    /// member's.
     ///
-    /// A receipt that has a transaction of a member does not name its original. What names a member's transaction as its original, without being the member's,
-    /// has a name of its own for it: who was a member and buys later may have one original transaction for both.
+    /// The original transaction that a receipt gives to a member's transaction does not count. What is not the member's,
+    /// and has a transaction of the member as its original, gets a name of its own for it: a customer who was a member
+    /// and buys later may have one original transaction for both.
     ///
     /// - Returns: The keys that count.
     private mutating func separateMembers(
         _ keys: [TransactionKey], _ purchases: inout [PurchaseKeys]
     ) throws(LedgerError) -> [TransactionKey] {
         let brought = Set(purchases.lazy.filter(\.isOfMember).map(\.transaction))
-        let named = Set(purchases.lazy.flatMap(\.all))
         guard !members.isEmpty || !brought.isEmpty else { return keys }
+        let named = Set(purchases.lazy.flatMap(\.all))
         func isOfMember(_ key: TransactionKey) -> Bool {
             brought.contains(key) || identifiers[key].map(members.contains) ?? false
         }
@@ -445,7 +449,8 @@ extension Families {
         }
     }
 
-    /// Moves a transaction to its member's family, with what is known of it and, if the claim of its owner rests on it, with what was granted for it.
+    /// Moves a transaction to its member's family, with what is known of it and, if the claim of its owner rests on it,
+    /// with what was granted for it.
     private mutating func split(_ split: MemberSplit, at now: Instant) throws(LedgerError) {
         let key = split.transaction
         guard let number = identifiers[key], let family = byID[split.family], number != family.id else { return }
@@ -505,7 +510,8 @@ extension Families {
         try claim(number, for: account, restingOn: ClaimBasis(isLasting: true), at: date)
     }
 
-    /// Removes what an account was granted in a family: who gets it next is granted it anew. What an operator took back, and what was granted without evidence, stays.
+    /// Removes what an account was granted in a family: who gets it next is granted it anew. What an operator took back,
+    /// and what was granted without evidence, stays.
     ///
     /// - Parameter split: The family that was split, if it is another one.
     private mutating func lose(

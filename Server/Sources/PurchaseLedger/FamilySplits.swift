@@ -4,7 +4,8 @@ import StrictText
 
 /// What the claim of a family's owner rests on.
 ///
-/// A receipt does not say whose a transaction is. If it turns out to be a member's, it is split off, and a claim that rests on nothing else is gone.
+/// A receipt does not say whose a transaction is. If it turns out to be a member's, it is split off, and a claim that
+/// rests on nothing else is gone.
 struct ClaimBasis: Equatable {
     /// Whether it rests on something that cannot be split off.
     let isLasting: Bool
@@ -68,7 +69,8 @@ package struct UncertainClaim: Sendable {
 }
 
 extension PurchaseLedger {
-    /// The claims of version 0.3.0 that an operator has to decide about, the newest first: `transfer` gives what is left to another account.
+    /// The claims of version 0.3.0 that an operator has to decide about, the newest first: `transfer` gives what is left
+    /// to another account.
     package func uncertainClaims() throws(LedgerError) -> [UncertainClaim] {
         try store.read { (connection) throws(LedgerError) in
             try connection.run(
@@ -78,6 +80,7 @@ extension PurchaseLedger {
                 FROM uncertain_claims JOIN families ON families.id = uncertain_claims.family_id
                 JOIN identifiers ON identifiers.family_id = families.id
                 WHERE families.basis IS NULL AND families.account IS NOT NULL
+                    AND \(MemberID.isNone)
                 GROUP BY families.id, families.account, uncertain_claims.split_at, identifiers.environment,
                     identifiers.bundle_id
                 ORDER BY uncertain_claims.split_at DESC LIMIT 100

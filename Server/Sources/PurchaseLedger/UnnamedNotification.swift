@@ -43,7 +43,6 @@ extension SQLConnection {
     /// Keeps a notification that names neither an app nor an environment, while there is room.
     ///
     /// - Returns: Whether it was not kept before, and is now.
-    @discardableResult
     func keepUnnamed(_ notification: VerifiedNotification, at now: Instant) throws(LedgerError) -> Bool {
         guard let uuid = notification.notificationUUID, LedgerText.isStorable(uuid),
             let type = notification.type?.rawValue, LedgerText.isStorable(type)

@@ -276,6 +276,8 @@ import Testing
             _ = try ledger.redeem(member.receipt, for: "anna", at: day(14))
             #expect(try (has(ledger, "anna"), has(ledger, "buyer")) == ([1], [1]))
             #expect(try ledger.uncertainClaims().isEmpty)
+            let name = TransactionName(environment: .production, bundleID: Minted.bundleID, transactionID: "1")
+            #expect(try ledger.story(of: name, at: day(14))?.related == [])
             #expect(try balances(ledger) == balancesByEvents(ledger))
         }
         // The buyer's claim rests on what is not the member's: what he had of it becomes hers.

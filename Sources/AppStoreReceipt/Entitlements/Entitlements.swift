@@ -84,8 +84,9 @@ public struct Entitlements: Sendable {
         /// What an owner of the purchase has of it at the date: 0 after a refund, even of a period that had ended before; `nil` if the purchase has not begun, or if the evidence does not
         /// say enough.
         @_spi(Ledger) public let ownedQuantity: Int?
-        /// The next date at which the purchase begins, or a refund that Apple dated ahead comes into effect; `nil` if neither is to come. Apple sends no notification then: decide again.
-        /// That access ends, ``until`` says.
+        /// The next date at which the purchase begins, or a refund that Apple dated ahead comes into effect; `nil` if
+        /// there is none. Apple sends no notification then: decide again. It is not the end of access, which is
+        /// ``until``.
         public let nextChange: Instant?
         /// The transaction id of the purchase or period that this transaction restores; its own id if it restores none.
         ///

@@ -44,7 +44,7 @@ extension Entitlements.Item {
         },
         member(
             "next_change", .date, isOptional: true,
-            "The next date at which the purchase begins, or a refund that is dated ahead comes into effect: decide again then."
+            "When to decide again: the purchase begins, or a refund that is dated ahead comes into effect."
         ) {
             if let date = $0.nextChange { $1.date(date) } else { $1.null() }
         },

@@ -11,8 +11,7 @@ import java.time.Instant;
  * @param grantable Whether the transaction can be granted, once: it gives access, or is a consumable with a quantity of at
  * least 1.
  * @param until The date access ends; none if it has no end, or if that is not known.
- * @param nextChange The next date at which the purchase begins, or a refund that is dated ahead comes into effect: decide
- * again then.
+ * @param nextChange When to decide again: the purchase begins, or a refund that is dated ahead comes into effect.
  * @param quantity What the purchase gives of the product: of a subscription that renews 1, and 0 once it is revoked.
  * @param seats The seats that the transaction bought, less those that were refunded; none for members.
  * @param periodSeats The seats of the period, which has several transactions if seats were added.

@@ -82,7 +82,7 @@ private struct StoryReader {
         story.related = try connection.run(
             """
             SELECT transaction_id FROM identifiers
-            WHERE family_id = $1 AND transaction_id <> $2 ORDER BY transaction_id DESC LIMIT \(Self.maximumCount)
+            WHERE family_id = $1 AND transaction_id <> $2 AND \(MemberID.isNone) ORDER BY transaction_id DESC LIMIT \(Self.maximumCount)
             """, [.integer(family), key.columns[2]]
         ).map { (row) throws(LedgerError) in try row.text(0) }
         story.transfers = try connection.transfers("WHERE family_id = $1", [.integer(family)])

@@ -44,6 +44,9 @@ enum MemberID {
     /// The original transaction of what is not the member's, where the transaction itself is.
     static func bought(_ originalTransactionID: String) -> String { boughtPrefix + originalTransactionID }
 
+    /// Whether an identifier of a table is no such name, in SQL.
+    static let isNone = "transaction_id NOT LIKE '\(prefix)%' AND transaction_id NOT LIKE '\(boughtPrefix)%'"
+
     /// The original transaction that an identifier of a table stands for, in SQL.
     static func original(_ table: StaticString) -> String {
         let id = "\(table).transaction_id"
