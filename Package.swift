@@ -46,6 +46,7 @@ let package = Package(
         .library(name: "AppStoreReceipt", targets: ["AppStoreReceipt"]),
         .library(name: "AppStoreReceiptFoundation", targets: ["AppStoreReceiptFoundation"]),
         .library(name: "AppStoreReceiptTesting", targets: ["AppStoreReceiptTesting"]),
+        .library(name: "AppStoreSigning", targets: ["AppStoreSigning"]),
         .library(name: "SpanASN1", targets: ["SpanASN1"]),
         .library(name: "SignatureTrust", targets: ["SignatureTrust"]),
         .library(name: "CMSTrust", targets: ["CMSTrust"]),
@@ -80,6 +81,8 @@ let package = Package(
             ["LargeMemory", "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "LibcryptoHandles"]),
         // Apart, since whatever imports Foundation makes every program that links it load Foundation.
         target("AppStoreReceiptFoundation", ["AppStoreReceipt"]),
+        // What a developer's server signs. Apart, so that who verifies has nothing of it.
+        target("AppStoreSigning", ["SpanASN1", "SpanPKCS7", "StrictText", "LibcryptoHandles"]),
         target(
             "AppStoreReceiptTesting",
             [
@@ -90,8 +93,9 @@ let package = Package(
         .executableTarget(
             name: "receipt",
             dependencies: [
-                "AppStoreReceipt", "AppStoreReceiptTesting", "SignatureTrust", "CMSTrust", "SpanASN1", "SpanPKCS7",
-                "StrictText", "ReceiptReport",
+                "AppStoreReceipt", "AppStoreReceiptTesting", "AppStoreSigning", "SignatureTrust", "CMSTrust",
+                "SpanASN1",
+                "SpanPKCS7", "StrictText", "ReceiptReport",
             ],
             swiftSettings: settings),
         .executableTarget(
@@ -101,7 +105,7 @@ let package = Package(
                 "AppStoreReceipt", "AppStoreReceiptTesting",
             ], path: "TestVectors/Generator", swiftSettings: settings),
         .executableTarget(
-            name: "generate-bindings", dependencies: ["AppStoreReceipt"], path: "Bindings/Generator",
+            name: "generate-bindings", dependencies: ["AppStoreReceipt", "AppStoreSigning"], path: "Bindings/Generator",
             swiftSettings: settings),
         .executableTarget(
             name: "growth-table",
@@ -141,6 +145,11 @@ let package = Package(
             name: "fork-trial",
             dependencies: ["AppStoreReceipt", "AppStoreReceiptTesting", "LibcryptoHandles", "TestSupport", "CFork"],
             path: "Tests/ForkTrial", swiftSettings: settings),
+        // What we sign and verify, beside Apple's library.
+        .executableTarget(
+            name: "signing-trial", dependencies: ["AppStoreSigning", "LibcryptoHandles", "SpanPKCS7"],
+            path: "Tests/SigningTrial",
+            swiftSettings: [.swiftLanguageMode(.v6), .enableUpcomingFeature("ExistentialAny")]),
         .target(name: "CFailingAllocator", dependencies: ["CLibcryptoShims"], path: "Tests/CFailingAllocator"),
         .executableTarget(
             name: "out-of-memory-trial",
@@ -157,12 +166,17 @@ let package = Package(
         tests(of: "CMSTrust", ["AppStoreReceiptTesting", "SignatureTrust"]),
         tests(of: "AppStoreReceipt", ["AppStoreReceiptTesting", "StrictText"]),
         tests(of: "AppStoreReceiptFoundation", ["AppStoreReceiptTesting"]),
+        // They search the memory of the process, of which strict memory safety would mark every line.
+        .testTarget(
+            name: "AppStoreSigningTests", dependencies: ["AppStoreSigning", "SpanPKCS7", "LibcryptoHandles"],
+            swiftSettings: [.swiftLanguageMode(.v6), .enableUpcomingFeature("ExistentialAny")]),
         tests(of: "AppStoreReceiptTesting", ["generate-vectors", "StrictText"]),
         tests(
             of: "ReceiptReport",
             ["AppStoreReceipt", "AppStoreReceiptTesting", "SeededRandom", "SignatureTrust", "SpanASN1", "StrictText"]),
         .testTarget(
-            name: "CompilationTests", dependencies: ["AppStoreReceipt", "CMSTrust"], exclude: ["Snippets"],
+            name: "CompilationTests", dependencies: ["AppStoreReceipt", "AppStoreSigning", "CMSTrust"],
+            exclude: ["Snippets"],
             swiftSettings: settings),
         .testTarget(
             name: "HardeningTests",

@@ -19,6 +19,8 @@ func library(_ name: String) -> Target.Dependency { .product(name: name, package
 let largeMemory = library("_LargeMemory")
 let strictText = library("_StrictText")
 let libcryptoHandles = library("_LibcryptoHandles")
+/// What signs the tokens for the App Store Server API.
+let signing = library("AppStoreSigning")
 let seededRandom = library("_SeededRandom")
 /// How much of its work a long test does.
 let sampling = library("_Sampling")
@@ -85,7 +87,7 @@ let package = Package(
             "LedgerService",
             [
                 "HTTPService", "PurchaseLedger", "AppStoreServerAPI", "Reconciliation", strictText, libcryptoHandles,
-                "ServerThreads", library("AppStoreReceipt"),
+                "ServerThreads", signing, library("AppStoreReceipt"),
             ]),
         .systemLibrary(
             name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
@@ -104,7 +106,7 @@ let package = Package(
         // Asks Apple's App Store Server API.
         target(
             "AppStoreServerAPI",
-            ["CLibcurl", strictText, libcryptoHandles, library("AppStoreReceipt"), library("_SpanPKCS7")]),
+            ["CLibcurl", strictText, signing, library("AppStoreReceipt")]),
         // Asks the App Store what the ledger wants to know, and records what it answers. It does not know what a service is.
         target(
             "Reconciliation",
@@ -113,7 +115,7 @@ let package = Package(
         target(
             "AppStoreServerTesting",
             [
-                "AppStoreServerAPI", strictText, libcryptoHandles, seededRandom, "ServerThreads",
+                "AppStoreServerAPI", strictText, libcryptoHandles, signing, seededRandom, "ServerThreads",
                 library("AppStoreReceipt"), library("AppStoreReceiptTesting"), library("_SpanPKCS7"),
             ]),
         .executableTarget(
@@ -130,13 +132,13 @@ let package = Package(
             name: "server-trial",
             dependencies: [
                 "TrialSupport", "LedgerTestSupport", "PurchaseLedger", "Reconciliation", "AppStoreServerAPI",
-                "AppStoreServerTesting", "CSQLite", "CLibpq", "receipt-server", library("AppStoreReceipt"),
+                "AppStoreServerTesting", "CSQLite", "CLibpq", "receipt-server", signing, library("AppStoreReceipt"),
                 library("AppStoreReceiptTesting"),
             ],
             path: "Tests/Trial", exclude: ["slow-sync.c"], swiftSettings: toolSettings),
         // Our client, beside which Apple's is asked.
         .executableTarget(
-            name: "client-trial", dependencies: ["AppStoreServerAPI", library("AppStoreReceipt")],
+            name: "client-trial", dependencies: ["AppStoreServerAPI", signing, library("AppStoreReceipt")],
             path: "Tests/ClientTrial", swiftSettings: toolSettings),
         .target(name: "CChildProcess", path: "Tests/CChildProcess"),
         // What SQLite asks of the operating system, shown to a test.
@@ -163,7 +165,8 @@ let package = Package(
         .testTarget(
             name: "AppStoreServerTests",
             dependencies: [
-                "AppStoreServerAPI", "AppStoreServerTesting", strictText, sampling, seededRandom, "LedgerTestSupport",
+                "AppStoreServerAPI", "AppStoreServerTesting", strictText, signing, sampling, seededRandom,
+                "LedgerTestSupport",
                 "fake-app-store",
                 library("AppStoreReceipt"), library("AppStoreReceiptTesting"),
             ], exclude: ["compare-with-apple.py", "compare-clients.py", "compare-with-apple"],

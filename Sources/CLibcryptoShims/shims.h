@@ -3,11 +3,14 @@
 // libcrypto as Swift sees it: the headers `LibcryptoHandles` uses, and functions for what Swift cannot import (macros).
 
 #include <errno.h>
+#include <openssl/bn.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
+#include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
+#include <openssl/params.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
 #include <openssl/x509.h>
@@ -35,6 +38,20 @@ static inline int receipt_initialize(void) {
 
 // The bytes written to a memory BIO, which keeps them.
 static inline long receipt_bio_contents(BIO *bio, char **start) { return BIO_get_mem_data(bio, start); }
+
+// Creates a key on P-256 from its number, 32 bytes in the order of this machine, and its point, 65 bytes.
+static inline EVP_PKEY *receipt_p256_key(unsigned char *number, unsigned char *point) {
+    OSSL_PARAM parameters[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_PKEY_PARAM_GROUP_NAME, (char *)SN_X9_62_prime256v1, 0),
+        OSSL_PARAM_construct_octet_string(OSSL_PKEY_PARAM_PUB_KEY, point, 65),
+        OSSL_PARAM_construct_BN(OSSL_PKEY_PARAM_PRIV_KEY, number, 32), OSSL_PARAM_construct_end()};
+    EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_from_name(NULL, "EC", NULL);
+    EVP_PKEY *key = NULL;
+    if (context != NULL && EVP_PKEY_fromdata_init(context) == 1)
+        EVP_PKEY_fromdata(context, &key, EVP_PKEY_KEYPAIR, parameters);
+    EVP_PKEY_CTX_free(context);
+    return key;
+}
 
 // Adds an object identifier, by its contents octets, to the initial policy set.
 static inline int receipt_add_policy(X509_VERIFY_PARAM *parameters, const unsigned char *content, int count) {

@@ -27,17 +27,29 @@ enum BigNumber: LibcryptoObject {
     static func free(_ pointer: OpaquePointer) { unsafe BN_free(pointer) }
 }
 
+/// A number of a private key, which is overwritten when it is released.
+enum SecretNumber: LibcryptoObject {
+    static func free(_ pointer: OpaquePointer) { unsafe BN_clear_free(pointer) }
+}
+
+enum NumberContext: LibcryptoObject {
+    static func free(_ pointer: OpaquePointer) { unsafe BN_CTX_free(pointer) }
+}
+
+enum CurveObject: LibcryptoObject {
+    static func free(_ pointer: OpaquePointer) { unsafe EC_GROUP_free(pointer) }
+}
+
+enum PointObject: LibcryptoObject {
+    static func free(_ pointer: OpaquePointer) { unsafe EC_POINT_free(pointer) }
+}
+
 enum MemoryStream: LibcryptoObject {
     static func free(_ pointer: OpaquePointer) { unsafe BIO_free(pointer) }
 }
 
 enum KeyObject: LibcryptoObject {
     static func free(_ pointer: OpaquePointer) { unsafe EVP_PKEY_free(pointer) }
-}
-
-/// A PKCS#8 `PrivateKeyInfo`.
-enum PrivateKeyInformation: LibcryptoObject {
-    static func free(_ pointer: OpaquePointer) { unsafe PKCS8_PRIV_KEY_INFO_free(pointer) }
 }
 
 enum KeyContextObject: LibcryptoObject {

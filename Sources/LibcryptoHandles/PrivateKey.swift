@@ -1,6 +1,6 @@
 import CLibcryptoShims
 
-/// A private key for minting. It is thread-safe.
+/// A private key. It is thread-safe.
 public final class PrivateKey: Sendable {
     /// The public key of the pair.
     public let publicKey: PublicKey
@@ -62,15 +62,41 @@ public final class PrivateKey: Sendable {
             unsafe bytes.decode(as: KeyObject.self, orThrow: .malformedKey) { unsafe d2i_AutoPrivateKey(nil, $0, $1) })
     }
 
-    /// Reads a PKCS#8 `PrivateKeyInfo` (RFC 5208, 5) and no older format, and overwrites the bytes.
+    /// Creates a key on P-256 from its number, at most 32 bytes, and overwrites the bytes.
     ///
-    /// - Throws: `malformedKey`.
-    public convenience init(erasingPKCS8 der: inout [UInt8]) throws(LibcryptoError) {
-        defer { unsafe OPENSSL_cleanse(&der, der.count) }
-        let information = try unsafe der.span.decode(as: PrivateKeyInformation.self, orThrow: .malformedKey) {
-            unsafe d2i_PKCS8_PRIV_KEY_INFO(nil, $0, $1)
+    /// libcrypto overwrites the number when the key is freed. It is not read by libcrypto's decoders of PKCS#8, which leave a copy of it in memory that they free.
+    ///
+    /// - Throws: `malformedKey` for a number that is not between 0 and the curve's order.
+    public convenience init(erasingP256 number: inout [UInt8]) throws(LibcryptoError) {
+        defer { number.erase() }
+        let key = try LibcryptoError.watchingMemory { () throws(LibcryptoError) in try Self.p256(number.span) }
+        try self.init(key)
+    }
+
+    private static func p256(_ bytes: Span<UInt8>) throws(LibcryptoError) -> Owned<KeyObject> {
+        guard bytes.count <= 32 else { throw LibcryptoError(.malformedKey) }
+        let group = try unsafe Owned<CurveObject>(
+            EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1), orThrow: .algorithmUnavailable)
+        let context = try unsafe Owned<NumberContext>(BN_CTX_secure_new())
+        let number = try unsafe Owned<SecretNumber>(BN_secure_new())
+        let point = try unsafe Owned<PointObject>(EC_POINT_new(group.pointer))
+        let isRead = unsafe bytes.withUnsafeBufferPointer { bytes in
+            unsafe BN_bin2bn(bytes.baseAddress, Int32(bytes.count), number.pointer) != nil
         }
-        try self.init(unsafe Owned(EVP_PKCS82PKEY(information.pointer), orThrow: .malformedKey))
+        guard isRead else { throw LibcryptoError(.allocationFailed) }
+        guard unsafe BN_is_zero(number.pointer) == 0,
+            unsafe BN_cmp(number.pointer, EC_GROUP_get0_order(group.pointer)) < 0
+        else { throw LibcryptoError(.malformedKey) }
+        unsafe BN_set_flags(number.pointer, BN_FLG_CONSTTIME)
+        var native = [UInt8](repeating: 0, count: 32)
+        defer { native.erase() }
+        var encoded = [UInt8](repeating: 0, count: 65)
+        guard unsafe EC_POINT_mul(group.pointer, point.pointer, number.pointer, nil, nil, context.pointer) == 1,
+            unsafe EC_POINT_point2oct(
+                group.pointer, point.pointer, POINT_CONVERSION_UNCOMPRESSED, &encoded, 65, context.pointer) == 65,
+            unsafe BN_bn2nativepad(number.pointer, &native, 32) == 32
+        else { throw LibcryptoError(.operationFailed) }
+        return try unsafe Owned(receipt_p256_key(&native, &encoded), orThrow: .operationFailed)
     }
 
     /// Reads the first private key of a PEM text (RFC 7468, 10). Encrypted keys are refused.
@@ -102,4 +128,9 @@ public final class PrivateKey: Sendable {
         let count = unsafe receipt_bio_contents(sink.pointer, &start)
         return unsafe Array(UnsafeRawBufferPointer(start: start, count: count))
     }
+}
+
+extension [UInt8] {
+    /// Overwrites the bytes. Other arrays that share their memory keep it.
+    public mutating func erase() { unsafe OPENSSL_cleanse(&self, count) }
 }

@@ -6,7 +6,7 @@ struct ReceiptCommand {
         VerifyCommand.self, EntitlementsCommand.self, ReportCommand.self, BatchCommand.self, DecodeCommand.self,
         ASN1Command.self,
         CMSCommand.self, RootsCommand.self, MintCommand.self,
-        AuthorityCommand.self, CompletionsCommand.self, ManCommand.self,
+        AuthorityCommand.self, SignOfferCommand.self, CompletionsCommand.self, ManCommand.self,
     ]
 
     static func main() {

@@ -47,6 +47,39 @@ struct PrivateKeyTests {
         }
     }
 
+    @Test func `a key on P-256 is made of its number, which is overwritten`() throws {
+        // RFC 6979, A.2.5
+        let number = hex("C9AFA9D845BA75166B5C215767B1D6934E50C3DB36E89B127B8A622B120F6721")
+        let point =
+            hex("0460FED4BA255A9D31C961EB74C6356D68C049B8923B61FA6CE669622E60F29FB6")
+            + hex("7903FE1008B8BC99A41AE9E95628BC64F2F1B20C2D7E9F5177A3C294D4462299")
+        var bytes = number
+        let key = try PrivateKey(erasingP256: &bytes)
+        #expect(bytes == [UInt8](repeating: 0, count: 32))
+        #expect(key.publicKey.kind == .ec(.p256))
+        #expect(try key.publicKey.subjectPublicKeyInfo().suffix(65) == point[...])
+        let digest = try DigestAlgorithm.sha256.digest("sample")
+        #expect(try key.publicKey.verify(key.sign(digest, scheme: .ecdsa), digest, .ecdsa))
+        // Leading zeros may be missing.
+        var one: [UInt8] = [1]
+        #expect(try PrivateKey(erasingP256: &one).publicKey.kind == .ec(.p256))
+    }
+
+    @Test func `a number that is no key on P-256 is refused, and overwritten`() {
+        let order = hex("FFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551")
+        for wrong in [
+            [], [0], order, [UInt8](repeating: 0xFF, count: 32), [1] + order, [UInt8](repeating: 1, count: 33),
+        ] {
+            var bytes = wrong
+            expectError(.malformedKey) { try PrivateKey(erasingP256: &bytes) }
+            #expect(bytes == [UInt8](repeating: 0, count: wrong.count))
+        }
+    }
+
+    private func hex(_ text: String) -> [UInt8] {
+        stride(from: 0, to: text.count, by: 2).compactMap { UInt8(text.dropFirst($0).prefix(2), radix: 16) }
+    }
+
     /// `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 | openssl pkcs8 -topk8 -passout pass:x`
     @Test func `an encrypted key is refused without asking for a passphrase`() {
         expectError(.malformedKey) { try PrivateKey.pem(Array(encryptedKey.utf8)) }

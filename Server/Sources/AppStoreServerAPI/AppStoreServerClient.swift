@@ -1,13 +1,14 @@
 public import AppStoreReceipt
+public import AppStoreSigning
 import StrictText
 
 /// A client of the App Store Server API for one app in one environment.
 ///
 /// ```swift
-/// let key = try AppStoreServerKey(p8: bytesOfTheFile)
-/// let credentials = try AppStoreServerCredentials(
+/// let key = try InAppPurchaseKey(file: "/etc/example/SubscriptionKey_2X9R4HXF34.p8")
+/// let signer = try AppStoreSigner(
 ///     keyID: "2X9R4HXF34", issuerID: "57246542-96fe-1a63-e053-0824d011072a", bundleID: "com.example.app", key: key)
-/// let client = try AppStoreServerClient(credentials, environment: .production, verifier: verifier)
+/// let client = try AppStoreServerClient(signer, environment: .production, verifier: verifier)
 /// let answer = try client.transactionInfo(of: "2000000123456789")
 /// ```
 ///
@@ -20,7 +21,7 @@ import StrictText
 public final class AppStoreServerClient: Sendable {
     /// The environment that is asked.
     public let environment: AppStoreEnvironment
-    package let credentials: AppStoreServerCredentials
+    package let signer: AppStoreSigner
     let verifier: SignedItemVerifier
     private let options: Options
     private let baseURL: String
@@ -46,13 +47,13 @@ public final class AppStoreServerClient: Sendable {
     /// Creates a client. It makes no request.
     ///
     /// - Parameters:
-    ///   - credentials: Who asks, about which app.
+    ///   - signer: Who asks, about which app. It signs the tokens.
     ///   - environment: Production or the sandbox. The same key serves both.
     ///   - verifier: What verifies the signed parts of answers. It must accept the app and the environment.
     ///   - options: Limits, and what tests replace.
     /// - Throws: ``AppStoreServerError/Reason-swift.enum/invalidArgument(_:)``.
     public init(
-        _ credentials: AppStoreServerCredentials, environment: AppStoreEnvironment, verifier: AppStoreVerifier,
+        _ signer: AppStoreSigner, environment: AppStoreEnvironment, verifier: AppStoreVerifier,
         options: Options = Options()
     ) throws(AppStoreServerError) {
         let host: String
@@ -61,7 +62,7 @@ public final class AppStoreServerClient: Sendable {
         case .sandbox: host = "https://api.storekit-sandbox.apple.com"
         default: throw AppStoreServerError(.invalidArgument(.environment))
         }
-        let acceptsApp = verifier.policy.bundleIDs?.contains { $0.hasSameBytes(as: credentials.bundleID) } ?? true
+        let acceptsApp = verifier.policy.bundleIDs?.contains { $0.hasSameBytes(as: signer.bundleID) } ?? true
         guard acceptsApp, verifier.policy.environments.contains(environment) else {
             throw AppStoreServerError(.invalidArgument(.verifier))
         }
@@ -75,9 +76,9 @@ public final class AppStoreServerClient: Sendable {
             throw AppStoreServerError(.invalidArgument(.baseURL))
         }
         self.environment = environment
-        self.credentials = credentials
+        self.signer = signer
         self.verifier = SignedItemVerifier(
-            verifier: verifier, bundleID: credentials.bundleID, environment: environment)
+            verifier: verifier, bundleID: signer.bundleID, environment: environment)
         self.options = options
         baseURL = options.loopbackURL ?? host
         transport = HTTPTransport(
@@ -129,7 +130,7 @@ public final class AppStoreServerClient: Sendable {
 
     private func send(_ question: Question) throws(AppStoreServerError) -> HTTPTransport.Answer {
         // Apple: "Generate a new token for each request", or for a few of them.
-        var headers = ["Authorization: Bearer " + (try credentials.token(at: options.clock()))]
+        var headers = ["Authorization: Bearer " + (try signer.token(at: options.clock()))]
         headers.append("Accept: application/json")
         if question.body.map({ !$0.isEmpty }) ?? false { headers.append("Content-Type: application/json") }
         do throws(TransportFault) {

@@ -17,20 +17,12 @@ public struct AppStoreServerError: Error, Hashable, Sendable {
         case endlessPages
         /// An argument that Apple would refuse, or that would ask something else.
         case invalidArgument(Argument)
-        /// The file of the private key is no key of the App Store Server API.
-        case unusableKey(AppStoreServerKey.Fault)
         /// libcrypto could not sign.
         case signingFailed
     }
 
     /// The arguments that are checked before a request is made.
     public enum Argument: String, Sendable, CaseIterable {
-        /// The key's id.
-        case keyID = "key-id"
-        /// The issuer id of the team's keys.
-        case issuerID = "issuer-id"
-        /// The app's bundle id.
-        case bundleID = "bundle-id"
         /// Only production and the sandbox have servers.
         case environment
         /// It accepts nothing of this app and environment.
@@ -93,7 +85,7 @@ public struct AppStoreServerError: Error, Hashable, Sendable {
         case .unreadable: .retry
         case .endlessPages: .restartPaging
         case .invalidArgument(.id): .fault
-        case .invalidArgument, .unusableKey, .signingFailed: .configuration
+        case .invalidArgument, .signingFailed: .configuration
         }
     }
 
@@ -122,20 +114,7 @@ extension AppStoreServerError: CustomStringConvertible {
         case .unreadable(let offset): return "the answer is not the documented JSON, at byte \(offset)"
         case .endlessPages: return "the pages of the answer have no end"
         case .invalidArgument(let argument): return "the argument '\(argument.rawValue)' is not valid"
-        case .unusableKey(let fault): return "the private key cannot be used: \(fault.explanation)"
         case .signingFailed: return "libcrypto could not sign the token"
-        }
-    }
-}
-
-extension AppStoreServerKey.Fault {
-    var explanation: String {
-        switch self {
-        case .notPEM: "it must be exactly one block of PEM"
-        case .encrypted: "it is encrypted; Apple's keys are not"
-        case .otherLabel: "its PEM block must have the label PRIVATE KEY"
-        case .notPKCS8: "its PEM block is not PKCS#8"
-        case .notP256: "it must be an EC key on P-256"
         }
     }
 }

@@ -1,6 +1,7 @@
 public import AppStoreReceipt
 public import AppStoreReceiptTesting
 public import AppStoreServerAPI
+public import AppStoreSigning
 import StrictText
 import Synchronization
 
@@ -11,7 +12,7 @@ import Synchronization
 /// let purchase = store.change(customer: 1) { $0.buyConsumable("coins", at: store.now) }
 /// let server = try FakeAppStoreServer(store)
 /// let client = try AppStoreServerClient(
-///     store.credentials, environment: store.environment, verifier: store.verifier(), options: server.clientOptions)
+///     store.signer, environment: store.environment, verifier: store.verifier(), options: server.clientOptions)
 /// let answer = try client.transactionInfo(of: purchase.transactionID)
 /// ```
 ///
@@ -83,8 +84,8 @@ public final class FakeAppStore: Sendable {
     public let trustAnchor: TrustAnchor
     /// The private key with which clients sign their tokens.
     public let clientKey: SigningKey
-    /// The credentials of a client whose tokens it accepts.
-    public let credentials: AppStoreServerCredentials
+    /// The signer of a client whose tokens it accepts.
+    public let signer: AppStoreSigner
     let tokens: TokenCheck
     let state: Mutex<State>
     /// Held while notifications are sent, so that each is sent once.
@@ -118,10 +119,10 @@ public final class FakeAppStore: Sendable {
         guard let tokens else { throw .unsuitableKey }
         self.tokens = tokens
         let p8 = try key.pem()
-        do throws(AppStoreServerError) {
-            credentials = try AppStoreServerCredentials(
+        do throws(SigningError) {
+            signer = try AppStoreSigner(
                 keyID: options.keyID, issuerID: options.issuerID, bundleID: options.bundleID,
-                key: AppStoreServerKey(p8: p8))
+                key: InAppPurchaseKey(p8: p8))
         } catch {
             throw .unsuitableKey
         }

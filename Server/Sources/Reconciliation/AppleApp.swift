@@ -14,7 +14,7 @@ package struct AppleApp: Sendable {
     static let maximumAnswerTime = Duration.seconds(30)
 
     package init(_ client: AppStoreServerClient, requestsPerHour: Int = defaultRequestsPerHour) {
-        app = AskedApp(client.environment, client.credentials.bundleID)
+        app = AskedApp(client.environment, client.signer.bundleID)
         self.client = client
         self.requestsPerHour = requestsPerHour
     }

@@ -51,7 +51,6 @@ extension AppStoreServerError {
         case .unreadable: "unreadable"
         case .endlessPages: "endless-pages"
         case .invalidArgument: "invalid-argument"
-        case .unusableKey: "unusable-key"
         case .signingFailed: "signing-failed"
         }
     }

@@ -5,33 +5,13 @@ import AppStoreServerTesting
 import Testing
 
 @Suite struct KeyTests {
-    @Test(
-        "A .p8 file is one PEM block of unencrypted PKCS#8 with a key on P-256, and everything else says what is wrong")
-    func files() throws {
-        let p256 = try SigningKey(generating: .p256).pem()
-        _ = try AppStoreServerKey(p8: p256)
-        func label(_ name: String) -> [UInt8] {
-            Array(String(decoding: p256, as: UTF8.self).replacing("PRIVATE KEY", with: name).utf8)
-        }
-        let cases: [([UInt8], AppStoreServerKey.Fault)] = [
-            ([], .notPEM), (Array("secret".utf8), .notPEM), (p256 + p256, .notPEM), (Array(p256.dropLast(30)), .notPEM),
-            (label("ENCRYPTED PRIVATE KEY"), .encrypted), (label("EC PRIVATE KEY"), .otherLabel),
-            (Array("-----BEGIN PRIVATE KEY-----\nMAAwAA==\n-----END PRIVATE KEY-----\n".utf8), .notPKCS8),
-            (try SigningKey(generating: .p384).pem(), .notP256),
-            (try SigningKey(generating: .rsa(bits: 2048)).pem(), .notP256),
-        ]
-        for (file, fault) in cases {
-            #expect(throws: AppStoreServerError(.unusableKey(fault))) { try AppStoreServerKey(p8: file) }
-        }
-    }
-
     @Test("No text has the key or a token")
     func secrets() throws {
         let shop = try Shop()
         let pem = String(decoding: try shop.store.clientKey.pem(), as: UTF8.self)
         let secret = pem.split(separator: "\n")[1]
         shop.server.stop()
-        var texts = ["\(shop.store.credentials)", String(reflecting: shop.store.credentials)]
+        var texts = ["\(shop.store.signer)", String(reflecting: shop.store.signer)]
         var dumped = ""
         dump(shop.client, to: &dumped)
         texts.append(dumped)
@@ -90,7 +70,7 @@ import Testing
             options.loopbackURL = url
             #expect(throws: AppStoreServerError(.invalidArgument(argument))) {
                 try AppStoreServerClient(
-                    shop.store.credentials, environment: environment, verifier: shop.store.verifier(), options: options)
+                    shop.store.signer, environment: environment, verifier: shop.store.verifier(), options: options)
             }
         }
         try check(.environment, .xcode, nil)
@@ -98,7 +78,7 @@ import Testing
         let other = try AppStoreVerifier(
             bundleID: "com.example.other", environments: [.sandbox], trust: .roots([shop.store.trustAnchor]))
         #expect(throws: AppStoreServerError(.invalidArgument(.verifier))) {
-            try AppStoreServerClient(shop.store.credentials, environment: .sandbox, verifier: other)
+            try AppStoreServerClient(shop.store.signer, environment: .sandbox, verifier: other)
         }
         for url in [
             "http://example.com:80", "http://127.0.0.1.example.com:80", "http://127.0.0.1:80@example.com",
@@ -167,7 +147,7 @@ import Testing
             var options = AppStoreServerClient.Options()
             options.transport = { (_) throws(TransportFault) in HTTPTransport.Answer(status: 200, body: body) }
             let client = try AppStoreServerClient(
-                shop.store.credentials, environment: .sandbox, verifier: shop.store.verifier(), options: options)
+                shop.store.signer, environment: .sandbox, verifier: shop.store.verifier(), options: options)
             #expect(try client.transactionInfo(of: id).isOfAskedID == isAsked)
         }
     }
@@ -234,7 +214,7 @@ import Testing
         var options = shop.server.clientOptions
         options.clock = { Shop.date }
         let client = try AppStoreServerClient(
-            shop.store.credentials, environment: .sandbox, verifier: verifier, options: options)
+            shop.store.signer, environment: .sandbox, verifier: verifier, options: options)
         for (fault, code) in [(FakeFault.otherApp, "other-app"), (.otherEnvironment, "other-environment")] {
             shop.store.inject(fault)
             #expect(try client.transactionInfo(of: coins.transactionID).transaction?.refusal?.code == code)

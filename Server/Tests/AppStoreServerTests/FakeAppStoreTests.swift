@@ -2,6 +2,7 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import AppStoreServerAPI
 import AppStoreServerTesting
+import AppStoreSigning
 import Synchronization
 import Testing
 
@@ -10,12 +11,12 @@ import Testing
     func tokens() throws {
         let shop = try Shop()
         let coins = shop.fill()
-        func status(_ credentials: AppStoreServerCredentials, late: Duration = .zero) throws -> Int? {
+        func status(_ signer: AppStoreSigner, late: Duration = .zero) throws -> Int? {
             var options = shop.server.clientOptions
             options.clock = { Shop.date + late }
             let policy = VerificationPolicy(bundleIDs: nil, environments: [.sandbox])
             let client = try AppStoreServerClient(
-                credentials, environment: .sandbox,
+                signer, environment: .sandbox,
                 verifier: AppStoreVerifier(policy: policy, trust: .roots([shop.store.trustAnchor])), options: options)
             do throws(AppStoreServerError) {
                 _ = try client.transactionInfo(of: coins.transactionID)
@@ -25,24 +26,24 @@ import Testing
                 return error.status
             }
         }
-        let own = try AppStoreServerKey(p8: shop.store.clientKey.pem())
-        let other = try AppStoreServerKey(p8: SigningKey(generating: .p256).pem())
-        func credentials(
-            _ key: AppStoreServerKey, kid: String = "FAKEKEY123",
+        let own = try InAppPurchaseKey(p8: shop.store.clientKey.pem())
+        let other = try InAppPurchaseKey(p8: SigningKey(generating: .p256).pem())
+        func signer(
+            _ key: InAppPurchaseKey, kid: String = "FAKEKEY123",
             issuer: String = "57246542-96fe-1a63-e053-0824d011072a", app: String = "com.example.app"
-        ) throws -> AppStoreServerCredentials {
-            try AppStoreServerCredentials(keyID: kid, issuerID: issuer, bundleID: app, key: key)
+        ) throws -> AppStoreSigner {
+            try AppStoreSigner(keyID: kid, issuerID: issuer, bundleID: app, key: key)
         }
-        #expect(try status(credentials(own)) == nil)
-        #expect(try status(credentials(other)) == 401)
-        #expect(try status(credentials(own, kid: "OTHER")) == 401)
-        #expect(try status(credentials(own, issuer: "other")) == 401)
-        #expect(try status(credentials(own, app: "com.example.other")) == 401)
+        #expect(try status(signer(own)) == nil)
+        #expect(try status(signer(other)) == 401)
+        #expect(try status(signer(own, kid: "OTHER")) == 401)
+        #expect(try status(signer(own, issuer: "other")) == 401)
+        #expect(try status(signer(own, app: "com.example.other")) == 401)
         // Up to 30 seconds fast, and valid for 570.
-        #expect(try status(credentials(own), late: .seconds(30)) == nil)
-        #expect(try status(credentials(own), late: .seconds(31)) == 401)
-        #expect(try status(credentials(own), late: .seconds(-569)) == nil)
-        #expect(try status(credentials(own), late: .seconds(-571)) == 401)
+        #expect(try status(signer(own), late: .seconds(30)) == nil)
+        #expect(try status(signer(own), late: .seconds(31)) == 401)
+        #expect(try status(signer(own), late: .seconds(-569)) == nil)
+        #expect(try status(signer(own), late: .seconds(-571)) == 401)
     }
 
     @Test(

@@ -76,7 +76,7 @@ import Testing
 
     /// Answers of the fake without its HTTP.
     private static func seeds(_ shop: Shop, _ id: String) throws -> [[UInt8]] {
-        let authorization = "Bearer " + (try shop.store.credentials.token(at: Shop.date))
+        let authorization = "Bearer " + (try shop.store.signer.token(at: Shop.date))
         func body(_ method: String, _ path: String, _ body: String = "") -> [UInt8] {
             shop.store.answer(
                 FakeRequest(method, path, authorization: authorization, body: Array(body.utf8))

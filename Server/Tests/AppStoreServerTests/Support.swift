@@ -28,7 +28,7 @@ struct Shop {
         clientOptions.timeLimit = timeLimit
         clientOptions.clock = { store.now }
         client = try AppStoreServerClient(
-            store.credentials, environment: environment, verifier: store.verifier(), options: clientOptions)
+            store.signer, environment: environment, verifier: store.verifier(), options: clientOptions)
     }
 
     /// A customer with consumables, of which some are refunded, a weekly subscription of four periods, of which the first is refunded, and a non-consumable.

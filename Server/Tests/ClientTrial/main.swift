@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import AppStoreServerAPI
+import AppStoreSigning
 import Foundation
 
 // Our client in compare-with-apple: asks the server that its first line names what each further line says, and prints a line of JSON for each answer.
@@ -119,11 +120,11 @@ func line<Value: Decodable>(_ type: Value.Type) throws -> Value? {
 
 guard let server = try line(Server.self) else { fatalError("the first line names the server") }
 let environment = AppStoreEnvironment.production
-let key = try AppStoreServerKey(p8: Array(server.key))
+let key = try InAppPurchaseKey(p8: Array(server.key))
 var options = AppStoreServerClient.Options()
 options.loopbackURL = server.url
 let client = try AppStoreServerClient(
-    AppStoreServerCredentials(keyID: server.keyID, issuerID: server.issuerID, bundleID: server.bundleID, key: key),
+    AppStoreSigner(keyID: server.keyID, issuerID: server.issuerID, bundleID: server.bundleID, key: key),
     environment: environment,
     verifier: AppStoreVerifier(
         policy: VerificationPolicy(bundleIDs: [server.bundleID], environments: [environment]),

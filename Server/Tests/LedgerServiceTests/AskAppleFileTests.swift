@@ -51,8 +51,18 @@ import Testing
         (#"[{\#(ids),"key_file":7}]"#, "entry 1: 'key_file' must be a text"),
         (#"[{\#(ids),"keyfile":"key.p8"}]"#, "entry 1: an unknown member"),
         (#"[{\#(ids),"key_file":"key.p8","key_file":"key.p8"}]"#, "not an array of JSON objects"),
-        (#"[{\#(ids),"key_file":"none.p8"}]"#, "none.p8: No such file"),
-        (#"[{\#(ids),"key_file":"ask-apple.json"}]"#, "ask-apple.json: the private key cannot be used"),
+        (
+            #"[{\#(ids),"key_file":"none.p8"}]"#,
+            "none.p8: The key cannot be used: its file cannot be read: No such file"
+        ),
+        (
+            #"[{\#(ids),"key_file":"ask-apple.json"}]"#,
+            "ask-apple.json: The key cannot be used: it must be exactly one block of PEM"
+        ),
+        (
+            #"[{"bundle_id":"com.example.app","issuer_id":"\#(String(repeating: "5", count: 256))","key_id":"2","key_file":"key.p8"}]"#,
+            "entry 1: issuer_id must have 1 to 255 bytes"
+        ),
         (#"[{\#(ids),"key_file":"key.p8","environments":[]}]"#, "'environments' must be an array"),
         (#"[{\#(ids),"key_file":"key.p8","environments":["Production"]}]"#, "'environments' must be an array"),
         (#"[{\#(ids),"key_file":"key.p8","environments":["production",1]}]"#, "'environments' must be an array"),
@@ -127,6 +137,6 @@ import Testing
         #expect(fault?.description.hasSuffix("others than its owner can read or change it: chmod 600") == true)
         try write(try SigningKey(generating: .p256).pem(), to: "key.p8", mode: mode)
         let other = #expect(throws: AskAppleFault.self) { try askers("[\(Self.entry)]") }
-        #expect(other?.description.contains("key.p8: others than its owner") == true)
+        #expect(other?.description.contains("key.p8: The key cannot be used: others than its file's owner") == true)
     }
 }

@@ -53,7 +53,7 @@ import Testing
         let server = try FakeAppStoreServer(store)
         prepare(store)
         let client = try AppStoreServerClient(
-            store.credentials, environment: store.environment, verifier: accepting, options: server.clientOptions)
+            store.signer, environment: store.environment, verifier: accepting, options: server.clientOptions)
         let said = Guarded<[String]>([])
         var check = CheckApple(ledger) { line in said.withLock { $0.append(line) } }
         check.patience = CheckApple.Patience(interval: .milliseconds(50), attemptCount: 40)

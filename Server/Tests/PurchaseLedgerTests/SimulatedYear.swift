@@ -198,7 +198,7 @@ final class SimulatedYear: @unchecked Sendable {
             return answer
         }
         let client = try AppStoreServerClient(
-            store.credentials, environment: .production, verifier: verifier, options: clientOptions)
+            store.signer, environment: .production, verifier: verifier, options: clientOptions)
         var options = Reconciler.Options(ledger.policy.surroundings)
         options.clock = clock
         options.wait = { [unowned self] in store.setClock(now + $0) }

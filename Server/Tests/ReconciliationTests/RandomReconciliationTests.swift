@@ -151,7 +151,7 @@ private final class Simulation {
             }
         }
         let client = try AppStoreServerClient(
-            store.credentials, environment: options.environment, verifier: verifier, options: clientOptions)
+            store.signer, environment: options.environment, verifier: verifier, options: clientOptions)
         apps = [AppleApp(client, requestsPerHour: budget)]
         reconciler = Self.reconciler(subject, apps, store)
         let (subject, reference) = (subject, reference)

@@ -142,7 +142,7 @@ final class Shop: Sendable {
             return try answer(request)
         }
         let client = try AppStoreServerClient(
-            store.credentials, environment: store.environment, verifier: store.verifier(), options: clientOptions)
+            store.signer, environment: store.environment, verifier: store.verifier(), options: clientOptions)
         var options = Reconciler.Options()
         options.clock = clock
         options.random = { 0.5 }

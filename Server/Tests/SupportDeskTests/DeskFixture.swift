@@ -75,7 +75,7 @@ final class DeskFixture: @unchecked Sendable {
                 return try answer(request)
             }
             let client = try AppStoreServerClient(
-                store.credentials, environment: store.environment, verifier: store.verifier(), options: options)
+                store.signer, environment: store.environment, verifier: store.verifier(), options: options)
             var asking = Reconciler.Options()
             asking.clock = { now.withLock { $0 } }
             desk.askApple = Reconciler(ledger, [AppleApp(client)], asking).inquiry

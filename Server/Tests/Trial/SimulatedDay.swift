@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import AppStoreServerAPI
+import AppStoreSigning
 import Foundation
 import LedgerTestSupport
 import PurchaseLedger
@@ -60,9 +61,9 @@ final class SimulatedDay {
         var options = AppStoreServerClient.Options()
         options.clock = { apple.now }
         options.transport = { (request) throws(TransportFault) in apple.answer(request) }
-        let key = try AppStoreServerKey(p8: SigningKey(generating: .p256).pem())
+        let key = try InAppPurchaseKey(p8: SigningKey(generating: .p256).pem())
         let client = try AppStoreServerClient(
-            AppStoreServerCredentials(keyID: "1", issuerID: "2", bundleID: MintedEvidence.bundleID, key: key),
+            AppStoreSigner(keyID: "1", issuerID: "2", bundleID: MintedEvidence.bundleID, key: key),
             environment: .production, verifier: verifier, options: options)
         var reconcilerOptions = Reconciler.Options()
         reconcilerOptions.clock = { apple.now }

@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import AppStoreServerAPI
+import AppStoreSigning
 import HTTPService
 import PurchaseLedger
 import Reconciliation
@@ -44,7 +45,7 @@ struct AskAppleFile: Sendable {
         self.askers = askers
     }
 
-    fileprivate static func read(_ path: String) throws(AskAppleFault) -> [UInt8] {
+    private static func read(_ path: String) throws(AskAppleFault) -> [UInt8] {
         let bytes: [UInt8]?
         do throws(SystemError) {
             bytes = try System.readSecretFile(path, maximumByteCount: 1 << 20)
@@ -151,16 +152,21 @@ struct AskAppleFile: Sendable {
             let accepted = ([.production, .sandbox] as [AppStoreEnvironment]).filter(policy.environments.contains)
             guard environments?.allSatisfy(accepted.contains) ?? !accepted.isEmpty else { throw .otherEnvironment }
             guard texts[.url] != nil || verifier.trust.isApple else { throw .otherRoots }
-            let key = try key(in: keyFile.utf8.first == UInt8(ascii: "/") ? keyFile : Self.folder(of: path) + keyFile)
+            let keyPath = keyFile.utf8.first == UInt8(ascii: "/") ? keyFile : Self.folder(of: path) + keyFile
+            let signer: AppStoreSigner
+            do throws(SigningError) {
+                signer = try AppStoreSigner(
+                    keyID: keyID, issuerID: issuerID, bundleID: bundleID, key: InAppPurchaseKey(file: keyPath))
+            } catch {
+                throw .signer(keyPath, error)
+            }
             var options = AppStoreServerClient.Options()
             options.loopbackURL = texts[.url]
             var askers: [Asker] = []
             for environment in accepted where environments?.contains(environment) ?? true {
                 do throws(AppStoreServerError) {
-                    let credentials = try AppStoreServerCredentials(
-                        keyID: keyID, issuerID: issuerID, bundleID: bundleID, key: key)
                     let client = try AppStoreServerClient(
-                        credentials, environment: environment, verifier: verifier, options: options)
+                        signer, environment: environment, verifier: verifier, options: options)
                     let app = AppleApp(client, requestsPerHour: requestsPerHour)
                     askers.append(Asker(app: app, keyID: keyID))
                 } catch {
@@ -168,16 +174,6 @@ struct AskAppleFile: Sendable {
                 }
             }
             return askers
-        }
-
-        private func key(in path: String) throws(AskAppleFault.Reason) -> AppStoreServerKey {
-            let bytes: [UInt8]
-            do throws(AskAppleFault) { bytes = try AskAppleFile.read(path) } catch { throw error.reason }
-            do throws(AppStoreServerError) {
-                return try AppStoreServerKey(p8: bytes)
-            } catch {
-                throw .key(path, error)
-            }
         }
 
         /// What comes before the name of a file.
@@ -226,7 +222,7 @@ struct AskAppleFault: Error {
         /// Apple knows nothing of what another root has signed.
         case otherRoots
         case listedTwice(AppStoreEnvironment)
-        case key(String, AppStoreServerError)
+        case signer(String, SigningError)
         case client(AppStoreServerError)
     }
 
@@ -262,7 +258,7 @@ extension AskAppleFault.Reason {
         case .otherEnvironment: "an environment is none of --environment"
         case .otherRoots: "--root is for tests: 'url' must name an App Store on this machine"
         case .listedTwice(let environment): "the app is there twice for the environment '\(environment.rawValue)'"
-        case .key(let path, let error): "\(path): \(error)"
+        case .signer(let path, let error): error.argument == nil ? "\(path): \(error)" : "\(error)"
         case .client(let error): "\(error)"
         }
     }

@@ -163,6 +163,6 @@ private struct Shop {
         var options = AppStoreServerClient.Options()
         options.clock = { date }
         options.transport = transport
-        return try AppStoreServerClient(store.credentials, environment: .sandbox, verifier: verifier, options: options)
+        return try AppStoreServerClient(store.signer, environment: .sandbox, verifier: verifier, options: options)
     }
 }

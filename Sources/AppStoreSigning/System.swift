@@ -1,0 +1,67 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+import LibcryptoHandles
+import SpanASN1
+
+/// The module's calls of the operating system.
+enum System {
+    static var now: Instant {
+        var time = timespec()
+        _ = unsafe clock_gettime(CLOCK_REALTIME, &time)
+        return Instant(millisecondsSince1970: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+
+    static func environment(_ name: String) -> String? { unsafe getenv(name).map { unsafe String(cString: $0) } }
+
+    /// The maximum size of a file with a key, in bytes. Apple's have less than 300.
+    static let maximumByteCount = 64 << 10
+
+    /// Reads a file that nobody but its owner may read or change.
+    ///
+    /// - Parameter isCredential: Whether its group may.
+    static func readSecretFile(_ path: String, isCredential: Bool) throws(InAppPurchaseKey.Fault) -> [UInt8] {
+        guard !path.utf8.contains(0) else { throw .unreadable(ENOENT) }
+        // Opening a pipe would wait for its writer.
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw .unreadable(errno) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw .unreadable(errno) }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw .noFile }
+        guard status.st_mode & (isCredential ? 0o007 : 0o077) == 0 else { throw .accessibleToOthers }
+        return try readAll(descriptor)
+    }
+
+    /// Reads into one block of memory, so that nothing is left in another.
+    private static func readAll(_ descriptor: CInt) throws(InAppPurchaseKey.Fault) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: maximumByteCount + 1)
+        var count = 0
+        while count < bytes.count {
+            let result = unsafe bytes.withUnsafeMutableBytes { buffer in
+                let free = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
+                return unsafe read(descriptor, free.baseAddress, free.count)
+            }
+            if result < 0, errno == EINTR { continue }
+            guard result >= 0 else {
+                let code = errno
+                bytes.erase()
+                throw .unreadable(code)
+            }
+            if result == 0 { break }
+            count += result
+        }
+        guard count < bytes.count else {
+            bytes.erase()
+            throw .tooLarge
+        }
+        bytes.removeLast(bytes.count - count)
+        return bytes
+    }
+
+    static func explanation(of code: CInt) -> String { unsafe String(cString: strerror(code)) }
+}
