@@ -64,28 +64,36 @@ struct LedgerModel {
             trustingStored: purchases.filter { owner(of: $0.transactionID) == account }, renewals: renewals, at: date)
     }
 
-    /// The account of the first claim in the family of a transaction.
+    /// The account of the first claim in the lineage of a transaction.
     private func owner(of transaction: String) -> String? {
-        var family: Set<String> = [transaction]
+        let member = member(of: transaction)
+        let purchases = purchases.filter { self.member(of: $0.transactionID) == member }
+        var lineage: Set<String> = [transaction]
         var count = 0
-        while family.count != count {
-            count = family.count
+        while lineage.count != count {
+            count = lineage.count
             for purchase in purchases {
                 let ids = [
                     purchase.transactionID, purchase.originalTransactionID, purchase.previousOriginalTransactionID,
                 ].compactMap(\.self)
-                if !family.isDisjoint(with: ids) { family.formUnion(ids) }
+                if !lineage.isDisjoint(with: ids) { lineage.formUnion(ids) }
             }
         }
-        return claims.first { family.contains($0.transaction) }?.account
+        return claims.first { self.member(of: $0.transaction) == member && lineage.contains($0.transaction) }?.account
+    }
+
+    /// Whose a transaction is, if it was assigned to a member of a group. A member's lineage is not the buyer's.
+    private func member(of transaction: String) -> String? {
+        purchases.first { $0.transactionID == transaction && $0.ownershipType == .assigned }
+            .map { $0.appTransactionID ?? $0.transactionID }
     }
 
     private mutating func settle(preferring evidence: VerifiedEvidence, at now: Instant) {
         let items = Entitlements(trustingStored: purchases, renewals: renewals, at: now).items
         let brought = Set(evidence.transactionIDs)
         // Only what the evidence is about can change: time alone grants nothing.
-        let touched = Set(evidence.purchases.map { family(of: $0.transactionID, items) })
-        settle(items.filter { touched.contains(family(of: $0.transactionID, items)) }, preferring: brought)
+        let touched = Set(evidence.purchases.map { lineage(of: $0.transactionID, items) })
+        settle(items.filter { touched.contains(lineage(of: $0.transactionID, items)) }, preferring: brought)
     }
 
     private mutating func settle(_ items: [Entitlements.Item], preferring brought: Set<String>) {
@@ -103,8 +111,11 @@ struct LedgerModel {
         }
     }
 
-    /// In these histories, all transactions of a family have one original transaction.
-    private func family(of transaction: String, _ items: [Entitlements.Item]) -> String {
-        items.first { $0.transactionID == transaction }?.originalTransactionID ?? transaction
+    /// In these histories, all transactions of a lineage have one original transaction.
+    private func lineage(of transaction: String, _ items: [Entitlements.Item]) -> [String?] {
+        [
+            items.first { $0.transactionID == transaction }?.originalTransactionID ?? transaction,
+            member(of: transaction),
+        ]
     }
 }
