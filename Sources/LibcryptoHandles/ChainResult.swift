@@ -19,6 +19,8 @@ package enum ChainLink: Hashable, Sendable {
 /// The first fault of a path.
 package enum ChainFault: Hashable, Sendable {
     case expired, notYetValid
+    /// A date or a key that libcrypto cannot read.
+    case malformedCertificate
     /// No path to an anchor.
     case noIssuer
     case badSignature
@@ -43,6 +45,9 @@ package enum ChainFault: Hashable, Sendable {
             switch code {
             case X509_V_ERR_CERT_HAS_EXPIRED: .expired
             case X509_V_ERR_CERT_NOT_YET_VALID: .notYetValid
+            case X509_V_ERR_ERROR_IN_CERT_NOT_BEFORE_FIELD, X509_V_ERR_ERROR_IN_CERT_NOT_AFTER_FIELD,
+                X509_V_ERR_UNABLE_TO_DECODE_ISSUER_PUBLIC_KEY:
+                .malformedCertificate
             case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
                 X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT, X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN,
                 X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE, X509_V_ERR_CERT_UNTRUSTED:

@@ -213,6 +213,7 @@ extension SignatureTrustError.Kind {
             switch fault {
             case .expired: .certificateExpired
             case .notYetValid: .certificateNotYetValid
+            case .malformedCertificate: .malformedCertificate
             case .noIssuer, .policyNotAllowed: .untrustedChain
             case .badSignature: .invalidCertificateSignature
             case .invalidCA, .pathLengthExceeded: .invalidIssuer

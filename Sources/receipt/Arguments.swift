@@ -66,12 +66,16 @@ struct Arguments {
     func all(_ option: String) -> [String] { options[option] ?? [] }
 
     /// Returns the files to read: the operands, or standard input if there are none and it is not a terminal.
-    func inputs() throws(UsageError) -> [FileInput] {
+    ///
+    /// - Parameter word: A word that may stand before them.
+    func inputs(after word: String? = nil) throws(UsageError) -> [FileInput] {
+        var operands = operands[...]
+        if let word, operands.first == word { operands.removeFirst() }
         if operands.isEmpty {
             guard !System.isTerminal(System.standardInput) else { throw .noInput }
             return [.standardInput]
         }
-        return operands.map(FileInput.init)
+        return operands.map { FileInput($0) }
     }
 }
 

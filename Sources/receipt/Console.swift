@@ -16,8 +16,8 @@ struct Console {
 
     private enum Destination { case descriptors, memory }
 
-    /// The counter of the bytes written to standard output, or to the file instead.
-    let writeCounter = WriteCounter()
+    /// The number of bytes that were written to standard output, or to the file instead.
+    let writtenByteCount = SharedCount()
     /// Whether the reader of standard output decides how long a write takes.
     private let waitsForReader: Bool
     /// The file that gets the output instead of standard output.
@@ -67,9 +67,9 @@ struct Console {
             return bytes.count
         }
         flush()
-        let before = writeCounter.byteCount
+        let before = writtenByteCount.value
         writeToDescriptor(bytes)
-        return writeCounter.byteCount - before
+        return writtenByteCount.value - before
     }
 
     private mutating func endLine() {
@@ -100,7 +100,7 @@ struct Console {
     private mutating func writeToDescriptor(_ bytes: Span<UInt8>) {
         guard failure == nil, let descriptor else { return }
         do throws(SystemError) {
-            try System.write(bytes, to: descriptor, writeCounter, inParts: waitsForReader && file == nil)
+            try System.write(bytes, to: descriptor, writtenByteCount, inParts: waitsForReader && file == nil)
         } catch {
             failure = error
         }
@@ -117,11 +117,11 @@ struct Console {
     }
 }
 
-/// A counter of bytes that were read, or are in a pipe.
-final class WriteCounter: Sendable {
+/// A count that threads share.
+final class SharedCount: Sendable {
     private let count = Atomic<Int>(0)
 
-    var byteCount: Int { count.load(ordering: .relaxed) }
+    var value: Int { count.load(ordering: .relaxed) }
 
-    func add(_ byteCount: Int) { count.add(byteCount, ordering: .relaxed) }
+    func add(_ count: Int) { self.count.add(count, ordering: .relaxed) }
 }

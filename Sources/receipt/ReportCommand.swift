@@ -9,7 +9,7 @@ struct ReportCommand: Command {
         summary: "Verifies evidence of one customer and explains it on an HTML page",
         operands: "[FILE|-]...",
         options: [
-            .init("--out", "FILE", "Write the page to FILE. No file is overwritten."),
+            .init("--out", "FILE", "Write the page to FILE. No file is overwritten. '-' is standard output."),
             .init(
                 "--time-zone", "NAME",
                 "Show dates in this time zone, too, such as Asia/Shanghai. The names are those of this system."),
@@ -45,6 +45,10 @@ struct ReportCommand: Command {
         var report = Report(decision, on: bytes, by: verifier, for: evidence.options.audience)
         report.language = language
         report.timeZone = timeZone
+        guard !output.hasSameBytes(as: "-") else {
+            console.write(report.html.span)
+            return ExitStatus(decision)
+        }
         do throws(SystemError) {
             try System.write(report.html.span, toNewFileOrDevice: output)
         } catch {

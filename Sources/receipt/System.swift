@@ -133,7 +133,7 @@ enum System {
     ///   - counter: A counter of the written bytes.
     ///   - inParts: Whether to write parts of 4096 bytes, which a pipe takes completely or not at all (POSIX, `PIPE_BUF`), so that the counter shows whether its reader reads.
     static func write(
-        _ bytes: Span<UInt8>, to descriptor: CInt, _ counter: WriteCounter? = nil, inParts: Bool = false
+        _ bytes: Span<UInt8>, to descriptor: CInt, _ counter: SharedCount? = nil, inParts: Bool = false
     ) throws(SystemError) {
         let partByteCount = inParts ? 4096 : Int.max
         var written = 0

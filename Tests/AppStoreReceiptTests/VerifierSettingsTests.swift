@@ -70,14 +70,52 @@ struct VerifierSettingsTests {
         #expect(settings.verificationPolicy.environments == [.production, .sandbox])
     }
 
-    @Test func `settings are equal if the same was said`() throws {
-        var (first, second) = (VerifierSettings(.granting), VerifierSettings(.granting))
-        for setting in [VerifierSetting.bundleIDs, .productTypes] {
-            try first.add("a=consumable", to: setting)
-            #expect(first != second)
-            try second.add("a=consumable", to: setting)
-            #expect(first == second)
+    /// Two values for each setting that has texts, neither of which is the default.
+    private static let values: [VerifierSetting: [String]] = [
+        .bundleIDs: ["a", "b"], .appAppleID: ["1", "2"], .environments: ["sandbox", "xcode"],
+        .storeKitTesting: ["true"], .allowsRSA1024: ["true"], .validationDate: ["now", "2025-01-31"],
+        .distrusted: ["ab", "cd"].map { String(repeating: $0, count: 32) }, .maximumAge: ["0", "1"],
+        .clock: ["1ms", "2ms"], .productTypes: ["a=consumable", "b=non-renewing:30"],
+    ]
+
+    @Test(arguments: VerifierSetting.allCases)
+    func `every value of every setting is another meaning`(setting: VerifierSetting) throws {
+        var meanings = [VerifierSettings(.granting).meaning]
+        for root in setting == .roots ? TrustAnchor.appleRoots : [] {
+            var settings = VerifierSettings(.granting)
+            settings.add(root, to: setting)
+            meanings.append(settings.meaning)
         }
+        for issuer in setting == .transactionReceiptIssuers ? TransactionReceiptIssuer.apple : [] {
+            var settings = VerifierSettings(.granting)
+            settings.add(issuer)
+            meanings.append(settings.meaning)
+        }
+        for value in Self.values[setting] ?? [] {
+            var settings = VerifierSettings(.granting)
+            try settings.add(value, to: setting)
+            meanings.append(settings.meaning)
+        }
+        #expect(meanings.count > 1 && Set(meanings).count == meanings.count)
+    }
+
+    @Test func `the order and the repetition of values, and defaults written out, change no meaning`() throws {
+        func meaning(_ said: [(VerifierSetting, String)]) throws -> VerifierSettings.Meaning {
+            var settings = VerifierSettings(.granting)
+            for (setting, value) in said { try settings.add(value, to: setting) }
+            return settings.meaning
+        }
+        let said = try Self.values.keys.flatMap { key in (Self.values[key] ?? []).map { (key, $0) } }
+            .filter { $0.0.isRepeatable }
+        let all = try meaning(said)
+        #expect(try meaning(said.reversed()) == all)
+        #expect(try meaning(said + said.filter { $0.0 != .productTypes }) == all)
+        let defaults: [(VerifierSetting, String)] = [
+            (.environments, "production"), (.validationDate, "creation"), (.clock, "now"), (.allowsRSA1024, "false"),
+            (.storeKitTesting, "false"),
+        ]
+        #expect(try meaning(defaults) == VerifierSettings(.granting).meaning)
+        #expect(try meaning([(.appAppleID, "01")]) == meaning([(.appAppleID, "1")]))
     }
 
     @Test func `every surface has its own name for every setting that it has`() {

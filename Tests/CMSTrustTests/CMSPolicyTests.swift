@@ -340,6 +340,38 @@ import Testing
         #expect(try self.code(message) { $0 = all } == "weak-algorithm")
     }
 
+    @Test(arguments: [0, 1])
+    func `a date that cannot be read is a malformed certificate, and no missing issuer`(position: Int) throws {
+        let authority = try MintedChain.genuine.get()
+        let shape = TestCertificateAuthority.Shape()
+        func unreadable(
+            _ specification: CertificateSpecification, _ key: SigningKey, by issuer: SigningIdentity
+        ) throws -> SigningIdentity {
+            var tbs = try specification.tbsCertificate(key: key, issuer: issuer)
+            // The first UTCTime, whose month becomes 13.
+            let start = try #require(tbs.indices.first { tbs[$0...].starts(with: [0x17, 0x0D]) })
+            tbs.replaceSubrange((start + 4)..<(start + 6), with: "13".utf8)
+            let certificate = try CertificateSpecification.certificate(
+                tbsCertificate: tbs, algorithm: issuer.key.signatureAlgorithm(.sha256), digest: .sha256, key: issuer.key
+            )
+            return SigningIdentity(certificate: certificate, key: key)
+        }
+        var (leaf, intermediate) = (authority.leaf, authority.intermediate)
+        if position == 1 { intermediate = try unreadable(shape.intermediate, intermediate.key, by: authority.root) }
+        leaf =
+            try position == 0
+            ? unreadable(shape.leaf, leaf.key, by: intermediate) : shape.leaf.issue(key: leaf.key, by: intermediate)
+        let builder = SignedDataBuilder(
+            content: Array("content".utf8), certificates: [leaf.certificate, intermediate.certificate],
+            signers: [SignedDataBuilder.Signer(leaf, digest: .sha256)])
+        let verifier = try CMSVerifier(policy: CMSPolicy(anchors: [authority.trustAnchor]))
+        let message = try builder.encoded()
+        let error = #expect(throws: CMSVerificationError.self) {
+            try verifier.verify(message, at: .midsummer)
+        }
+        #expect(error?.code == "malformed-certificate")
+    }
+
     @Test func `an anchor that is not self-signed is refused, and the others are used`() throws {
         let authority = try MintedChain.genuine.get()
         var policy = CMSPolicy(

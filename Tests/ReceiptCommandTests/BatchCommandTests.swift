@@ -186,11 +186,43 @@ import Testing
     @Test func `a file is written by one process at a time`() throws {
         let text = try folder.write("lines", "x\n")
         let file = try folder.write("verdicts", "")
-        let first = try VerdictFile.open(file, isNumbered: false, jobs: 1)
+        let first = try VerdictFile.open(file, only: nil, jobs: 1)
         let result = run("batch", "--root", root, "--continue", file, text)
         #expect(result.status == 2 && result.errorOutput == "receipt: \(file): another process is writing to it\n")
         System.close(first.descriptor)
         #expect(run("batch", "--root", root, "--continue", file, text).status == 1)
+    }
+
+    @Test(arguments: [[], ["--only", "refused"], ["--only", "verified"]])
+    func `the status and the summary of a continued run are those of all lines`(only: [String]) throws {
+        let text = try folder.write("lines", someLines().joined(separator: "\n") + "\n\(receipt)\n")
+        let options = ["batch", "--root", root, "--summary"] + only
+        let whole = run(options + [text])
+        #expect(whole.status == 1)
+        let lines = whole.output.split(separator: "\n")
+        for count in [1, lines.count - 1, lines.count] {
+            let file = try folder.write("verdicts", lines.prefix(count).joined(separator: "\n") + "\n")
+            let result = run(options + ["--continue", file, text])
+            #expect(result.status == 1, "\(result.errorOutput)")
+            // Of lines that an earlier run refused and did not print, the codes are not known.
+            let expected =
+                only.last == "verified" ? whole.errorOutput.split(separator: "\n")[0] : whole.errorOutput[...]
+            #expect(result.errorOutput.hasPrefix(expected), "\(result.errorOutput)")
+        }
+    }
+
+    @Test(arguments: [[], ["--only", "refused"], ["--only", "verified"]])
+    func `a file with verdicts on more lines than the input has is refused`(only: [String]) throws {
+        let text = try folder.write("lines", "x\n\(receipt)\nx\n\(receipt)\n")
+        let options = ["batch", "--root", root] + only
+        let file = try folder.write("verdicts", run(options + [text]).output)
+        for other in ["x\n", "x\n\(receipt)", ""] {
+            let result = run(options + ["--continue", file, try folder.write("other", other)])
+            #expect(result.status == 2 && result.errorOutput.contains("they are on another input"))
+        }
+        // The last line need not end with a line feed.
+        #expect(
+            run(options + ["--continue", file, try folder.write("other", "x\n\(receipt)\nx\n\(receipt)")]).status < 2)
     }
 
     @Test func `refused lines need not fail the work, and what cannot be read does`() throws {

@@ -75,6 +75,100 @@ import Testing
         #expect(result.errorOutput.contains("the file has 2 PEM blocks; it must have one, the message"))
     }
 
+    @Test(arguments: [
+        ("certificate", "--intermediate"), ("certificate in PEM", "--intermediate"), ("revocation list", "--crl"),
+        ("time-stamp response", "openssl ts"), ("time-stamp query", "nobody has signed"), ("mail", "smime.p7s"),
+        ("JWS", "receipt verify"),
+    ])
+    func `what is no message is named, with what to do with it`(kind: String, advice: String) throws {
+        let folder = try TemporaryFolder()
+        let certificate = try Data(contentsOf: URL(filePath: root))
+        let message = try Data(contentsOf: URL(filePath: Self.vector("rsa-sha256.der")))
+        let input: Data =
+            switch kind {
+            case "certificate": certificate
+            case "certificate in PEM":
+                Data(
+                    "-----BEGIN CERTIFICATE-----\n\(certificate.base64EncodedString())\n-----END CERTIFICATE-----\n"
+                        .utf8)
+            case "revocation list": try Data(contentsOf: URL(filePath: Self.vector("root.crl.der")))
+            // PKIStatusInfo with the status 0, and the token.
+            case "time-stamp response": Self.sequence(Data([0x30, 0x03, 0x02, 0x01, 0x00]) + message)
+            // The version 1, and the digest of nothing.
+            case "time-stamp query":
+                Self.sequence(
+                    Data([
+                        0x02, 0x01, 0x01, 0x30, 0x0B, 0x30, 0x07, 0x06, 0x05, 0x2B, 0x0E, 0x03, 0x02, 0x1A, 0x04, 0x00,
+                    ]))
+            case "mail": Data("MIME-Version: 1.0\r\nContent-Type: multipart/signed; boundary=x\r\n\r\n--x\r\n".utf8)
+            default: Data("eyJhbGciOiJFUzI1NiJ9.e30.AA".utf8)
+            }
+        let file = try folder.write("file", Array(input))
+        for options in [["--root", root], []] {
+            let result = run(["cms"] + options + [file])
+            #expect(result.status == 1)
+            #expect(result.output.contains("This is a \(kind.prefix { $0 != " " })"), "\(result.output)")
+            #expect(result.output.contains(advice), "\(result.output)")
+            let object = try run(["cms", "--format", "json", file] + options).objects().first
+            let said = (object?["error"] as? NSDictionary)?["advice"] as? String
+            #expect(said?.contains(advice) == true)
+        }
+    }
+
+    private static func sequence(_ contents: Data) -> Data {
+        let count = contents.count
+        return Data(count < 128 ? [0x30, UInt8(count)] : [0x30, 0x82, UInt8(count >> 8), UInt8(count & 0xFF)])
+            + contents
+    }
+
+    @Test(arguments: [
+        (["no-intermediate.der"], "--intermediate"), (["rsa-sha1.der"], "--allow-sha1"),
+        (["detached.der"], "--content"),
+        (["rsa-sha256.der", "--at", "2024-01-01T00:00:00Z"], "--at DATE"),
+        (["rsa-sha256.der", "--at", "2300-01-01T00:00:00Z"], "--at signing"),
+        (["rsa-sha256.der", "--revocation", "signer"], "--crl"),
+        (["rsa-sha256.der", "--purpose", "code"], "--purpose"),
+    ])
+    func `a refusal says which option helps`(words: [String], option: String) throws {
+        let words = ["cms", "--root", root, Self.vector(words[0])] + words.dropFirst()
+        let result = run(words)
+        #expect(result.status == 1 && result.output.contains(option), "\(result.output)")
+        let error = try run(words + ["--format", "json"]).objects().first?["error"] as? NSDictionary
+        #expect((error?["advice"] as? String)?.contains(option) == true)
+    }
+
+    @Test func `of several files and certificates, the one at fault is named`() throws {
+        let folder = try TemporaryFolder()
+        func pem(_ names: [String], _ label: String) throws -> [UInt8] {
+            try names.flatMap { name in
+                let data = try Data(contentsOf: URL(filePath: Self.vector(name)))
+                return Array("-----BEGIN \(label)-----\n\(data.base64EncodedString())\n-----END \(label)-----\n".utf8)
+            }
+        }
+        let roots = try folder.write("roots.pem", pem(["intermediate.crt.der", "intermediate.crt.der"], "CERTIFICATE"))
+        let message = Self.vector("rsa-sha256.der")
+        var result = run("cms", "--root", roots, message)
+        #expect(
+            result.status == 2 && result.errorOutput.contains("\(roots), certificate 1 of 2: "), "\(result.errorOutput)"
+        )
+        // The others are used, and if no chain ends in them, the one that is not used is named.
+        result = run("cms", "--root", root, "--root", roots, message)
+        #expect(result.status == 0)
+        result = run("cms", "--root", root, "--root", roots, Self.vector("no-intermediate.der"))
+        #expect(result.output.contains("\(roots), certificate 2 of 2: "), "\(result.output)")
+        let lists = try folder.write("lists.pem", pem(["root.crl.der", "root.crt.der"], "X509 CRL"))
+        result = run("cms", "--root", root, "--crl", Self.vector("root.crl.der"), "--crl", lists, message)
+        #expect(result.status == 2 && result.errorOutput.contains("\(lists), list 2 of 2: "), "\(result.errorOutput)")
+    }
+
+    @Test func `the word verify may stand before the file`() {
+        let message = Self.vector("rsa-sha256.der")
+        let options = ["--root", root, "--at", "2030-01-01", message]
+        #expect(run(["cms", "verify"] + options).output == run(["cms"] + options).output)
+        #expect(run("cms", "--root", root, message, message).status == 2)
+        #expect(run("cms", "verify", message, message).status == 2)
+    }
+
     @Test func `the content of a detached message is read to its end`() throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("content", [])

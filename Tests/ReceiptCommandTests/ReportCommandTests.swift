@@ -29,6 +29,12 @@ import Testing
         #expect(try page("c.html").contains("none.der"))
     }
 
+    @Test func `a hyphen is standard output`() throws {
+        let result = run("report", "--root", root, "--out", "-", receipt)
+        #expect(
+            result.status == 0 && result.output.hasPrefix("<!DOCTYPE html>") && result.output.hasSuffix("</html>\n"))
+    }
+
     @Test func `no file is overwritten, and without one nothing is verified`() throws {
         let out = try folder.write("a.html", "mine")
         #expect(run("report", "--root", root, "--out", out, receipt).status == 2)

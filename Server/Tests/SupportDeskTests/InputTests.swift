@@ -48,8 +48,23 @@ import TrialSupport
         #expect(FoundEvidence(in: Array("340000000000001 anna eyJhbGciOiJ9.a.b MIIx".utf8)).pieces.isEmpty)
     }
 
+    @Test(
+        arguments: [
+            ("交易号2000000001000001，求补单", "2000000001000001"), ("单号：MX1A2B3C4D。", "MX1A2B3C4D"),
+            ("交易号２００００００００１０００００１充值没到账", "2000000001000001"),
+            ("账号wang充值648没到账", "wang"), ("我的账号是wang，求补单", "wang"), ("玩家　小明　没到账", "小明"),
+            ("账号：小明，已付款", "小明"), ("账号小明，已付款", "小明"), ("用户名为小明！", "小明"),
+            ("令牌【0b9d3b8e-6a51-4f0e-8d5c-0d6d1f0b7a11】", "0b9d3b8e-6a51-4f0e-8d5c-0d6d1f0b7a11"),
+            ("请求req-7f3a失败了", "req-7f3a"), ("ｏｒｄｅｒ＿１２３４５６７", "order_1234567"),
+            ("（账号ａｎｎａ＠ｅｘａｍｐｌｅ．ｃｏｍ）", "anna@example.com"), ("苹果订单“MX9Z8Y7X6W”没有到账", "MX9Z8Y7X6W"),
+        ])
+    func `names are found in Chinese text, without spaces and in full width`(text: String, name: String) {
+        #expect(clues(Array(text.utf8)).words.contains(name), "\(clues(Array(text.utf8)).words)")
+    }
+
     @Test func `the time to look for evidence and names grows no faster than the text`() {
         let fillings = [
+            "账号", "账号a", "账号是", "，", "１",
             "eyJ", "eyJ.", "=eyJ", "MI", "MI\n", "=MI", "MI ", "\\", "\\u002", "%2", "a=", "=\n", "ewo\n",
             "eyJhbGciOiJ.eyJhbGciOiJ.", String(repeating: "A", count: 76) + "\n", "\"", "\u{202E}", "7 ", "a.b-c_d ",
         ]

@@ -186,11 +186,11 @@ import StrictText
                 expected: "a date such as 2025-01-31T12:00:00Z"
             ) { settings, text in
                 if text == "now" {
-                    settings.policy.clock = { .now }
+                    settings.clock = nil
                     return true
                 }
                 guard let date = Instant(setting: text) else { return false }
-                settings.policy.clock = { date }
+                settings.clock = date
                 return true
             }
         case .productTypes:

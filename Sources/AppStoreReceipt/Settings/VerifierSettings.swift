@@ -1,6 +1,8 @@
 public import SignatureTrust
+public import SpanASN1
+import StrictText
 
-/// What a surface was told about its verifier, value by value. Two are equal if they were told the same.
+/// What a surface was told about its verifier, value by value.
 @_spi(Surfaces) public struct VerifierSettings: Sendable {
     /// What the verifier is for, which decides about what nobody said.
     @_spi(Surfaces) public enum Purpose: Sendable {
@@ -17,8 +19,10 @@ public import SignatureTrust
     public internal(set) var productTypes: [String: StatedProductType] = [:]
     private var roots: [TrustAnchor] = []
     private var issuers: [TransactionReceiptIssuer] = []
-    /// What was said, in its order.
-    private var said: [VerifierSetting: [[UInt8]]] = [:]
+    /// The date at which the verifier's clock stands still, if it does.
+    var clock: Instant?
+    /// The settings that were said.
+    private var said: Set<VerifierSetting> = []
 
     /// The surface whose names for the settings advice has.
     public var surface = Surface.c
@@ -29,12 +33,12 @@ public import SignatureTrust
     }
 
     /// Whether a setting has a value, or was said to have none.
-    public func has(_ setting: VerifierSetting) -> Bool { said[setting] != nil }
+    public func has(_ setting: VerifierSetting) -> Bool { said.contains(setting) }
 
     /// Adds a value to a setting, or sets it.
     public mutating func add(_ text: String, to setting: VerifierSetting) throws(SettingFault) {
         guard setting.row.apply(&self, text) else { throw SettingFault(setting: setting, value: text) }
-        said[setting, default: []].append(Array(text.utf8))
+        said.insert(setting)
     }
 
     /// Adds a word of a command line, which is empty for a setting without a value.
@@ -53,31 +57,32 @@ public import SignatureTrust
         case .environments: policy.environments = []
         default: throw SettingFault(setting: setting, value: "")
         }
-        said[setting] = said[setting] ?? []
+        said.insert(setting)
     }
 
     /// Adds a certificate to a setting of the kind ``VerifierSetting/Kind/certificates``, or to ``VerifierSetting/storeKitTesting``.
     public mutating func add(_ certificate: TrustAnchor, to setting: VerifierSetting) {
         roots.append(certificate)
         isStoreKitTesting = isStoreKitTesting || setting == .storeKitTesting
-        said[setting, default: []].append(certificate.der)
+        said.insert(setting)
     }
 
     /// Adds an intermediate certificate of transaction receipts.
     public mutating func add(_ issuer: TransactionReceiptIssuer) {
         issuers.append(issuer)
-        said[.transactionReceiptIssuers, default: []].append(issuer.der)
+        said.insert(.transactionReceiptIssuers)
     }
 
     /// Adds the fingerprint of a certificate that is not trusted.
     public mutating func addDistrusted(_ fingerprint: Fingerprint) {
         policy.distrusted.insert(fingerprint)
-        said[.distrusted, default: []].append(Array("\(fingerprint)".utf8))
+        said.insert(.distrusted)
     }
 
     /// The policy of the verifier.
     public var verificationPolicy: VerificationPolicy {
         var policy = policy
+        if let clock { policy.clock = { clock } }
         if isStoreKitTesting, !has(.environments) { policy.environments = [.xcode, .localTesting] }
         return policy
     }
@@ -89,9 +94,42 @@ public import SignatureTrust
     }
 }
 
-extension VerifierSettings: Hashable {
-    public static func == (lhs: VerifierSettings, rhs: VerifierSettings) -> Bool {
-        lhs.said == rhs.said && lhs.surface == rhs.surface
+extension VerifierSettings {
+    /// What the settings mean, whatever the order and the words in which they were said.
+    @_spi(Surfaces) public struct Meaning: Hashable, Sendable {
+        private let bundleIDs: Set<UTF8Bytes>?
+        private let appAppleID: UTF8Bytes?
+        private let environments: Set<AppStoreEnvironment>
+        private let validationDate: VerificationPolicy.ValidationDate
+        private let maximumAge: Duration?
+        private let clock: Instant?
+        private let allowsRSA1024: Bool
+        private let distrusted: Set<Fingerprint>
+        private let isStoreKitTesting: Bool
+        /// `nil` for Apple's.
+        private let roots: Set<TrustAnchor>?
+        private let issuers: Set<TransactionReceiptIssuer>
+        private let productTypes: [UTF8Bytes: StatedProductType]
+        private let surface: Surface
+
+        fileprivate init(_ settings: VerifierSettings) {
+            let policy = settings.verificationPolicy
+            bundleIDs = policy.bundleIDs.map { Set($0.map(UTF8Bytes.init)) }
+            appAppleID = policy.appAppleID.map(UTF8Bytes.init)
+            environments = policy.environments
+            validationDate = policy.validationDate
+            maximumAge = policy.maximumAge
+            clock = settings.clock
+            allowsRSA1024 = policy.allowsRSA1024TransactionReceipts
+            distrusted = policy.distrusted
+            isStoreKitTesting = settings.isStoreKitTesting
+            roots = settings.has(.roots) || settings.isStoreKitTesting ? Set(settings.roots) : nil
+            issuers = Set(settings.issuers)
+            productTypes = Dictionary(uniqueKeysWithValues: settings.productTypes.map { (UTF8Bytes($0), $1) })
+            surface = settings.surface
+        }
     }
-    public func hash(into hasher: inout Hasher) { hasher.combine(said) }
+
+    /// What the settings mean. Verifiers of equal meanings are equal.
+    public var meaning: Meaning { Meaning(self) }
 }

@@ -54,8 +54,9 @@ struct BatchCommand: Command {
               receipt batch --continue verdicts lines
 
             It counts the verdicts in FILE, removes the last one if it was cut off, and goes on after
-            it. A FILE that has anything else is not changed, and neither is one to which another
-            process is writing with --continue.
+            it. The exit status and the summary are those of all lines, also of earlier runs. A FILE that
+            has anything else, or more verdicts than the input has lines, is refused, and so is one to
+            which another process is writing with --continue.
             """)
 
     /// The size of a receipt of about 35,000 purchases.
@@ -99,12 +100,12 @@ struct BatchCommand: Command {
             console.report("\(input.name.printable): \(error)")
             return .unusable
         }
-        guard let file else { return run(verifier, on: descriptor, from: firstNumber, &console) }
+        guard let file else { return run(verifier, on: descriptor, from: firstNumber, Tally(), &console) }
         do throws(VerdictFileError) {
-            let verdicts = try VerdictFile.open(file, isNumbered: only != nil, jobs: jobs)
+            let verdicts = try VerdictFile.open(file, only: only, jobs: jobs)
             defer { System.close(verdicts.descriptor) }
             console.redirectOutput(to: verdicts.descriptor, name: file)
-            return run(verifier, on: descriptor, from: verdicts.nextNumber, &console)
+            return run(verifier, on: descriptor, from: verdicts.nextNumber, verdicts.tally, &console)
         } catch {
             console.report("\(file.printable): \(error)")
             return .unusable
@@ -114,8 +115,10 @@ struct BatchCommand: Command {
     /// - Parameters:
     ///   - descriptor: The input.
     ///   - firstNumber: The number of the first line to verify.
+    ///   - tally: The verdicts of earlier runs.
     private func run(
-        _ verifier: AppStoreVerifier, on descriptor: CInt, from firstNumber: Int, _ console: inout Console
+        _ verifier: AppStoreVerifier, on descriptor: CInt, from firstNumber: Int, _ tally: Tally,
+        _ console: inout Console
     ) -> ExitStatus {
         let pool = BlockPool()
         let lines = LineBlocks(
@@ -128,10 +131,10 @@ struct BatchCommand: Command {
             return block
         }.makeIterator()
 
-        let interruption = Interruption(output: console.writeCounter, results.cancel)
+        let interruption = Interruption(output: console.writtenByteCount, results.cancel)
         defer { interruption.end() }
         var progress = TerminalProgress(totalByteCount: System.byteCount(of: descriptor), isHidden: isQuiet)
-        var tally = Tally()
+        var tally = tally
         var status = ExitStatus.passed
         var nextNumber = firstNumber
         while console.isOpen, !interruption.hasHappened, let result = results.next() {
@@ -139,7 +142,7 @@ struct BatchCommand: Command {
             switch result {
             case .success(let block):
                 block.withContents { contents in
-                    if tally.isEmpty, contents.beginsBinary { reportBinary(&console) }
+                    if contents.firstNumber == firstNumber, contents.beginsBinary { reportBinary(&console) }
                     let answeredCount = write(contents, to: &console, interruption)
                     tally.add(contents.results.prefix(answeredCount))
                     nextNumber = contents.firstNumber + answeredCount
@@ -152,6 +155,14 @@ struct BatchCommand: Command {
             }
         }
         progress.end()
+        if let file, status == .passed, !interruption.hasHappened, lines.skippedCount.value < firstNumber - 1 {
+            console.report(
+                """
+                \(file.printable): has verdicts on \(firstNumber - 1) lines, and the input has only \
+                \(lines.skippedCount.value): they are on another input
+                """)
+            return .unusable
+        }
         if hasSummary {
             console.report(tally.summary)
             let unchecked = verifierOptions.unchecked

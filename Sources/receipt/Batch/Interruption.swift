@@ -20,9 +20,9 @@ final class Interruption: Sendable {
     var hasHappened: Bool { state.hasHappened.load(ordering: .acquiring) }
 
     /// - Parameters:
-    ///   - output: The counter of the written output.
+    ///   - output: The number of bytes that were written.
     ///   - handler: A closure that is called at the first signal, on its own thread.
-    init(output: WriteCounter, _ handler: @escaping @Sendable () -> Void) {
+    init(output: SharedCount, _ handler: @escaping @Sendable () -> Void) {
         let state = state
         let sources = System.interruptingSignals.map { number in
             System.setIgnored(true, signal: number)
@@ -41,11 +41,11 @@ final class Interruption: Sendable {
     }
 
     /// Ends the process unless output is written, or the work ends, within the time ``grace``, and repeats that.
-    private static func watch(_ output: WriteCounter, _ state: State, on queue: DispatchQueue) {
-        let before = output.byteCount
+    private static func watch(_ output: SharedCount, _ state: State, on queue: DispatchQueue) {
+        let before = output.value
         queue.asyncAfter(deadline: .now() + grace) {
             guard !state.hasEnded.load(ordering: .acquiring) else { return }
-            guard output.byteCount != before else {
+            guard output.value != before else {
                 System.exit(ExitStatus.interrupted.rawValue, atOnce: true)
             }
             watch(output, state, on: queue)

@@ -5,6 +5,8 @@ struct LineBlocks: Sequence, Sendable {
     let maximumLineByteCount: Int
     /// The number of the first line that is wanted. The lines before it are skipped.
     var firstNumber = 1
+    /// The number of lines that were skipped.
+    let skippedCount = SharedCount()
     /// Where the blocks come from. Return those that are done.
     let pool: BlockPool
 
@@ -103,7 +105,7 @@ struct LineBlocks: Sequence, Sendable {
         ) -> Int {
             var (start, end) = (0, System.indexOfLineFeed(in: bytes, from: position))
             while end < bytes.count, lines.count < Self.maximumLineCount {
-                if number >= source.firstNumber { lines.append(start..<end) }
+                if number >= source.firstNumber { lines.append(start..<end) } else { source.skippedCount.add(1) }
                 number += 1
                 start = end + 1
                 end = System.indexOfLineFeed(in: bytes, from: start)
@@ -112,7 +114,11 @@ struct LineBlocks: Sequence, Sendable {
         }
 
         private mutating func takeLastLine(of block: inout LineBlock.Contents) -> Bool {
-            guard !block.bytes.isEmpty, number >= source.firstNumber else { return false }
+            guard !block.bytes.isEmpty else { return false }
+            guard number >= source.firstNumber else {
+                source.skippedCount.add(1)
+                return false
+            }
             block.firstNumber = number
             block.lines.append(0..<block.bytes.count)
             return true

@@ -22,7 +22,21 @@ struct Tally {
     /// The worst status of a line.
     private(set) var status = ExitStatus.passed
 
-    var isEmpty: Bool { verifiedCount == 0 && refusedCounts.isEmpty }
+    var refusedCount: Int { refusedCounts.values.reduce(0, +) }
+
+    /// Adds verdicts whose codes are not known.
+    mutating func add(verifiedCount: Int, refusedCount: Int) {
+        self.verifiedCount += verifiedCount
+        guard refusedCount > 0 else { return }
+        refusedCounts[UTF8Bytes("(in an earlier run)"), default: 0] += refusedCount
+        status.formMaximum(.refused)
+    }
+
+    mutating func add(_ other: Tally) {
+        verifiedCount += other.verifiedCount
+        refusedCounts.merge(other.refusedCounts, uniquingKeysWith: +)
+        status.formMaximum(other.status)
+    }
 
     mutating func add(_ results: some Sequence<LineResult>) {
         for result in results {
@@ -41,7 +55,6 @@ struct Tally {
             first.count == second.count
                 ? first.code.utf8.lexicographicallyPrecedes(second.code.utf8) : first.count > second.count
         }
-        let refusedCount = codes.reduce(0) { $0 + $1.count }
         let width = codes.first.map { String($0.count).count } ?? 0
         let head = "\(verifiedCount + refusedCount) lines: \(verifiedCount) verified, \(refusedCount) refused"
         return ([head] + codes.map { "  \(String($0.count).paddedFront(to: width))  \($0.code)" }).joined(

@@ -8,31 +8,43 @@ struct VerdictFile {
     let descriptor: CInt
     /// The number of the first line of the input that has no verdict.
     let nextNumber: Int
+    /// The verdicts on all lines before it.
+    let tally: Tally
 
     /// Opens a file, creates it if it does not exist, and removes its last line if that was cut off.
     ///
     /// - Parameters:
-    ///   - isNumbered: Whether the verdicts have the numbers of their lines, because not all are there.
+    ///   - only: Which verdicts the file has, with the numbers of their lines; `nil` for all.
     ///   - jobs: The number of threads; by default one for each processor.
-    static func open(_ path: String, isNumbered: Bool, jobs: Int?) throws(VerdictFileError) -> VerdictFile {
+    static func open(_ path: String, only: BatchWorker.Verdict?, jobs: Int?) throws(VerdictFileError) -> VerdictFile {
         let descriptor = try system { () throws(SystemError) in try System.openForAppending(path) }
         do throws(VerdictFileError) {
-            return try VerdictFile(repairing: descriptor, isNumbered: isNumbered, jobs: jobs)
+            return try VerdictFile(repairing: descriptor, only: only, jobs: jobs)
         } catch {
             System.close(descriptor)
             throw error
         }
     }
 
-    private init(repairing descriptor: CInt, isNumbered: Bool, jobs: Int?) throws(VerdictFileError) {
+    private init(repairing descriptor: CInt, only: BatchWorker.Verdict?, jobs: Int?) throws(VerdictFileError) {
         self.descriptor = descriptor
         guard let size = System.byteCount(of: descriptor) else { throw .noFile }
         try Self.system { () throws(SystemError) in try System.lock(descriptor) }
-        let verdicts = try Verdicts(in: descriptor, isNumbered: isNumbered, jobs: jobs)
+        let verdicts = try Verdicts(in: descriptor, isNumbered: only != nil, jobs: jobs)
         if verdicts.byteCount < size {
             try Self.system { () throws(SystemError) in try System.truncate(descriptor, to: verdicts.byteCount) }
         }
-        nextNumber = (isNumbered ? verdicts.lastNumber : verdicts.lineCount) + 1
+        var tally = verdicts.tally
+        switch only {
+        case nil: nextNumber = verdicts.lineCount + 1
+        case .refused:
+            nextNumber = verdicts.lastNumber + 1
+            tally.add(verifiedCount: verdicts.lastNumber - tally.refusedCount, refusedCount: 0)
+        case .verified:
+            nextNumber = verdicts.lastNumber + 1
+            tally.add(verifiedCount: 0, refusedCount: verdicts.lastNumber - tally.verifiedCount)
+        }
+        self.tally = tally
     }
 
     private static func system<Result>(_ body: () throws(SystemError) -> Result) throws(VerdictFileError) -> Result {
@@ -70,6 +82,7 @@ private struct Verdicts {
     var byteCount = 0
     /// The number of the last verdict's line, if verdicts have it.
     var lastNumber = 0
+    var tally = Tally()
 
     init() {}
 
@@ -102,6 +115,7 @@ private struct Verdicts {
                 lineCount += part.verdicts.lineCount
                 byteCount += part.verdicts.byteCount
                 lastNumber = max(lastNumber, part.verdicts.lastNumber)
+                tally.add(part.verdicts.tally)
             }
         }
     }
@@ -128,6 +142,7 @@ private struct Verdicts {
                 verdicts.lineCount += 1
                 verdicts.byteCount += line.count + 1
                 verdicts.lastNumber = verdict.number ?? 0
+                verdicts.tally.add(CollectionOfOne(verdict.result))
             }
         }
     }
@@ -137,13 +152,15 @@ private struct Verdicts {
 private struct Verdict {
     /// The number of its line in the input, with `--only`.
     private(set) var number: Int?
+    private(set) var result = LineResult.verified
 
     /// Reads the members of the object; `nil` if the text is not one complete verdict.
     ///
     /// A `JSONCursor` would refuse what is nested as deeply as it allows in the input: it is a level deeper here. What this loop accepts is no cut-off verdict, and none with another
     /// line after its beginning: that line's first name would be outside of a string.
     init?(_ text: Span<UInt8>) {
-        var hasVerdict = false
+        var (hasVerdict, isVerified, isInError) = (false, false, false)
+        var (code, category): (String, String) = ("", "")
         var (depth, position) = (0, 0)
         while position < text.count {
             switch text[position] {
@@ -151,12 +168,24 @@ private struct Verdict {
                 let start = position + 1
                 guard let end = Self.endOfString(in: text, from: start) else { return nil }
                 position = end
-                guard depth == 1, end + 2 < text.count, text[end + 1] == UInt8(ascii: ":") else { break }
+                guard end + 2 < text.count, text[end + 1] == UInt8(ascii: ":") else { break }
                 let name = text.extracting(start..<end)
-                if Self.verified.isPrefix(of: name), name.count == Self.verified.count {
-                    hasVerdict = text[end + 2] == UInt8(ascii: "t") || text[end + 2] == UInt8(ascii: "f")
-                } else if Self.line.isPrefix(of: name), name.count == Self.line.count {
-                    number = Self.number(in: text, from: end + 2)
+                switch depth {
+                case 1:
+                    isInError = name.hasSameBytes(as: "error")
+                    if name.hasSameBytes(as: "verified") {
+                        isVerified = text[end + 2] == UInt8(ascii: "t")
+                        hasVerdict = isVerified || text[end + 2] == UInt8(ascii: "f")
+                    } else if name.hasSameBytes(as: "line") {
+                        number = Self.number(in: text, from: end + 2)
+                    }
+                case 2 where isInError:
+                    if name.hasSameBytes(as: "code") {
+                        code = Self.string(in: text, from: end + 2)
+                    } else if name.hasSameBytes(as: "category") {
+                        category = Self.string(in: text, from: end + 2)
+                    }
+                default: break
                 }
             case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
@@ -167,10 +196,17 @@ private struct Verdict {
             position += 1
         }
         guard depth == 0, hasVerdict else { return nil }
+        if !isVerified { result = .refused(code: code, category.hasSameBytes(as: "host") ? .unusable : .refused) }
     }
 
-    private static let verified = Array("verified".utf8)
-    private static let line = Array("line".utf8)
+    /// Returns the text of a string that begins at a position, without decoding escapes; empty if there is none.
+    private static func string(in text: Span<UInt8>, from position: Int) -> String {
+        guard text[position] == UInt8(ascii: "\""), let end = endOfString(in: text, from: position + 1) else {
+            return ""
+        }
+        return String(decoding: [UInt8](copying: text.extracting((position + 1)..<end)), as: UTF8.self)
+    }
+
     private static let beginnings = ["{\"input\":{", "{\"line\":", "{\"verified\":"].map { Array($0.utf8) }
     /// The bytes of numbers, literals, separators, and the whitespace that other members of the input keep.
     private static let isBetweenStrings: [Bool] = {

@@ -10,8 +10,8 @@ struct CMSCommand: Command {
     static let syntax = CommandSyntax(
         name: "cms",
         summary: "Shows and verifies any signed message (CMS, PKCS#7)",
-        operands: "[FILE|-]",
-        maximumOperandCount: 1,
+        operands: "[verify] [FILE|-]",
+        maximumOperandCount: 2,
         options: [
             .init(
                 "--content", "FILE", "The content of a detached message, exactly as it was signed."),
@@ -112,13 +112,16 @@ struct CMSCommand: Command {
         output = arguments["--out"]
         isJSON = arguments["--format"] == "json"
         isQuiet = arguments["--quiet"] != nil
-        input = try arguments.inputs().first ?? .standardInput
+        // `receipt cms verify FILE` is what people write first.
+        let inputs = try arguments.inputs(after: "verify")
+        guard inputs.count <= 1 else { throw .unexpectedOperand(inputs[1].name) }
+        input = inputs.first ?? .standardInput
     }
 
     func run(_ console: inout Console) -> ExitStatus {
         let message: [UInt8]
         let content: [UInt8]?
-        let verifier: CMSVerifier?
+        let verifier: (verifier: CMSVerifier, refusedRoots: [String])?
         do throws(CMSFileError) {
             message = try CMSFile(name: input.name).message()
             content = try self.content.map { (name) throws(CMSFileError) in try CMSFile(name: name).content() }
@@ -129,13 +132,15 @@ struct CMSCommand: Command {
             return .unusable
         }
         let verdict = CMSReport.Verdict(
-            verifier.map { verifier in
+            verifier.map { (verifier, _) in
                 Result { () throws(CMSVerificationError) in
                     try verifier.verify(
                         message, detachedContent: content, at: date, usesSigningTimes: usesSigningTimes)
                 }
             })
-        let report = CMSReport(file: input.name, outline: CMSReport.outline(message), verdict: verdict)
+        let report = CMSReport(
+            file: input.name, outline: CMSReport.outline(message), verdict: verdict,
+            advice: CMSAdvice(message, verdict, refusedRoots: verifier?.refusedRoots ?? []).text)
         if !isQuiet || verdict.exitStatus != .passed {
             if isJSON { console.print(utf8: report.json()) } else { report.print(to: &console) }
         }
@@ -151,24 +156,52 @@ struct CMSCommand: Command {
         return verdict.exitStatus
     }
 
-    /// Returns the verifier; `nil` without a root.
-    private func makeVerifier() throws(CMSFileError) -> CMSVerifier? {
+    /// Returns the verifier, and for each root that cannot end a chain its place and the reason; `nil` without a root.
+    private func makeVerifier() throws(CMSFileError) -> (CMSVerifier, refusedRoots: [String])? {
         guard !roots.isEmpty else { return nil }
         var policy = CMSPolicy(anchors: [])
-        for name in roots { policy.anchors += try CMSFile(name: name).trustAnchors() }
+        var places = CMSFilePlaces()
+        for name in roots {
+            let anchors = try CMSFile(name: name).trustAnchors()
+            places.roots += CMSFilePlaces.of(name, "certificate", anchors.count)
+            policy.anchors += anchors
+        }
         for name in intermediates {
             policy.additionalCertificates += try CMSFile(name: name).trustAnchors().map(\.der)
         }
-        for name in lists { policy.revocationLists += try CMSFile(name: name).revocationLists() }
+        for name in lists {
+            let read = try CMSFile(name: name).revocationLists()
+            places.lists += CMSFilePlaces.of(name, "list", read.count)
+            policy.revocationLists += read
+        }
         policy.revocation = revocation
         policy.purposes = purposes
         policy.certificatePolicies = certificatePolicies
         policy.algorithms.allowsSHA1 = allowsSHA1
         do throws(CMSVerificationError) {
-            return try CMSVerifier(policy: policy)
+            let verifier = try CMSVerifier(policy: policy)
+            let refused = verifier.refusedAnchors.sorted { $0.key < $1.key }
+            return (verifier, refused.map { "\(places.roots[$0]): \($1)" })
         } catch {
-            throw .policy(error)
+            throw .policy(error, places.place(of: error))
         }
+    }
+}
+
+/// The files of a policy's certificates and lists, by their indices in it: `root.pem`, or `roots.pem, certificate 2 of 3`.
+private struct CMSFilePlaces {
+    var roots: [String] = []
+    var lists: [String] = []
+
+    static func of(_ file: String, _ what: String, _ count: Int) -> [String] {
+        count == 1 ? [file.printable] : (1...max(1, count)).map { "\(file.printable), \(what) \($0) of \(count)" }
+    }
+
+    /// Returns the place of what is at fault; `nil` if nothing of the files is.
+    func place(of error: CMSVerificationError) -> String? {
+        guard let index = error.index else { return nil }
+        let places = error.path.field == .crls ? lists : roots
+        return places.indices.contains(index) ? places[index] : nil
     }
 }
 
@@ -221,8 +254,8 @@ enum CMSFileError: Error {
     case unreadableText(String, ASN1InputError)
     case severalMessages(String, count: Int)
     case certificates(CertificateFileError)
-    /// No verifier can be made from the files.
-    case policy(CMSVerificationError)
+    /// No verifier can be made from the files. The place is that of the certificate or list at fault.
+    case policy(CMSVerificationError, String?)
 }
 
 extension CMSFileError: CustomStringConvertible {
@@ -233,7 +266,8 @@ extension CMSFileError: CustomStringConvertible {
         case .severalMessages(let file, let count):
             "\(file.printable): the file has \(count) PEM blocks; it must have one, the message"
         case .certificates(let error): error.description
-        case .policy(let error): "the given certificates and lists cannot be used: \(error)"
+        case .policy(let error, let place):
+            "\(place ?? "the given certificates and lists"): cannot be used: \(error)"
         }
     }
 }

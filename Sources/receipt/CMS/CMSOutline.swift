@@ -11,6 +11,7 @@ struct CMSOutline {
         var serialNumber: String
         var validity: ClosedRange<Instant>
         var key: String
+        var signatureAlgorithm: String
         var fingerprint: Fingerprint
     }
 
@@ -77,6 +78,7 @@ extension CMSOutline.Certificate {
         serialNumber = Hexadecimal.text(certificate.serialNumber.content)
         validity = try certificate.validity()
         key = try certificate.subjectPublicKeyInfo.text()
+        signatureAlgorithm = try certificate.signatureAlgorithm.algorithm.objectIdentifier().text
         do throws(SignatureTrustError) {
             fingerprint = try Fingerprint(of: certificate.element.encoded)
         } catch {

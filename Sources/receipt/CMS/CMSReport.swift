@@ -36,6 +36,8 @@ struct CMSReport {
     /// The contents of the message, or the reason it cannot be read.
     let outline: Result<CMSOutline, ASN1DecodingError>
     let verdict: Verdict
+    /// What to do about a refusal; empty if nothing is known.
+    let advice: String
 
     static func outline(_ received: [UInt8]) -> Result<CMSOutline, ASN1DecodingError> {
         Result { () throws(ASN1DecodingError) in
@@ -61,6 +63,7 @@ extension CMSReport {
         case .refused(let error):
             console.print("\(console.style(.red, "REFUSED"))  \(name): \(error.code)")
             console.print("  \(error)")
+            printAdvice(to: &console)
         case .unverified:
             console.print(
                 "\(console.style(.yellow, "UNVERIFIED"))  \(name): anyone can have written this; to verify it, pass --root"
@@ -69,7 +72,17 @@ extension CMSReport {
         switch outline {
         case .success(let outline): print(outline, to: &console)
         case .failure(let error):
-            if case .unverified = verdict { console.print("  \(error)") }
+            if case .unverified = verdict {
+                console.print("  \(error)")
+                printAdvice(to: &console)
+            }
+        }
+    }
+
+    private func printAdvice(to console: inout Console) {
+        guard !advice.isEmpty else { return }
+        for line in advice.printable.lines(width: console.style.width, after: "  ", 2, indent: 2) {
+            console.print(line)
         }
     }
 
@@ -144,6 +157,7 @@ extension CMSOutline.Certificate {
             ("  serial number", serialNumber),
             ("  valid", "\(validity.lowerBound.text) to \(validity.upperBound.text)"),
             ("  key", key),
+            ("  signature", signatureAlgorithm),
             ("  fingerprint", fingerprint.description),
         ]
     }
@@ -176,6 +190,7 @@ extension CMSReport {
             writer.object("error") { writer in
                 writer.member("code", error.code)
                 writer.member("message", error.description)
+                if !advice.isEmpty { writer.member("advice", advice) }
                 if let offset = error.offset { writer.member("offset", offset) }
                 if let index = error.index { writer.member("signer", index) }
             }
@@ -185,6 +200,7 @@ extension CMSReport {
             writer.object("error") { writer in
                 writer.member("code", error.kind.rawValue)
                 writer.member("message", error.description)
+                if !advice.isEmpty { writer.member("advice", advice) }
                 writer.member("offset", error.offset)
             }
         }
@@ -228,6 +244,7 @@ extension JSONWriter {
             writer.member("not_before", certificate.validity.lowerBound.description)
             writer.member("not_after", certificate.validity.upperBound.description)
             writer.member("key", certificate.key)
+            writer.member("signature_algorithm", certificate.signatureAlgorithm)
             writer.member("fingerprint", certificate.fingerprint.description)
         }
         if !outline.otherCertificates.isEmpty { member("other_certificates", outline.otherCertificates) }

@@ -67,12 +67,12 @@ final class Verifier: Sendable {
 
 /// A verifier of the process, and the one that was made after it.
 private final class SharedVerifier: Sendable {
-    let settings: VerifierSettings
+    let meaning: VerifierSettings.Meaning
     let verifier: Verifier
     let next = AtomicLazyReference<SharedVerifier>()
 
     init(_ settings: VerifierSettings) throws(VerificationError) {
-        self.settings = settings
+        meaning = settings.meaning
         verifier = try Verifier(settings, isShared: true)
     }
 
@@ -81,13 +81,14 @@ private final class SharedVerifier: Sendable {
     /// Returns the verifier with a configuration. Two threads that ask for a new one at
     /// the same time may each make one, and both get the one that is stored first.
     static func verifier(_ settings: VerifierSettings) throws(VerificationError) -> Verifier {
+        let meaning = settings.meaning
         var current: SharedVerifier
         if let known = first.load() {
             current = known
         } else {
             current = first.storeIfNil(try SharedVerifier(settings))
         }
-        while current.settings != settings {
+        while current.meaning != meaning {
             if let next = current.next.load() {
                 current = next
             } else {
