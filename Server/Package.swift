@@ -189,7 +189,7 @@ let package = Package(
         .testTarget(
             name: "LedgerServiceTests",
             dependencies: [
-                "LedgerService", "HTTPService", "PurchaseLedger", "Reconciliation", "AppStoreServerAPI",
+                "LedgerService", "HTTPService", "PurchaseLedger", "Reconciliation", "AppStoreServerAPI", signing,
                 "AppStoreServerTesting", "TrialSupport", "LedgerTestSupport", "receipt-server", "server-trial",
                 "CSQLite", sampling,
             ], swiftSettings: toolSettings),

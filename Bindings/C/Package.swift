@@ -50,6 +50,7 @@ let package = Package(
             name: "AppStoreReceiptC",
             dependencies: [
                 "CAppStoreReceipt", "CProcess", .product(name: "AppStoreReceipt", package: "swift-app-store-receipt"),
+                .product(name: "AppStoreSigning", package: "swift-app-store-receipt"),
                 .product(name: "_LargeMemory", package: "swift-app-store-receipt"),
             ],
             swiftSettings: settings, linkerSettings: [.unsafeFlags(linkerFlags, .when(platforms: [.linux]))]),

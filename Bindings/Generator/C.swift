@@ -93,7 +93,7 @@ extension GeneratedFile {
         switch type {
         case .nothing: "Void"
         case .status: "asr_status"
-        case .options, .readOptions, .verifier, .readVerifier: "OpaquePointer?"
+        case .options, .readOptions, .verifier, .readVerifier, .signer, .readSigner: "OpaquePointer?"
         case .text: "UnsafePointer<CChar>?"
         case .bytes: "UnsafeRawPointer?"
         case .size: "Int"
@@ -102,7 +102,7 @@ extension GeneratedFile {
         case .number: "Int32"
         case .longNumber: "Int64"
         case .memory: "UnsafeMutableRawPointer?"
-        case .verifierOutput: "UnsafeMutablePointer<OpaquePointer?>?"
+        case .verifierOutput, .signerOutput: "UnsafeMutablePointer<OpaquePointer?>?"
         case .textOutput: "UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?"
         case .sizeOutput: "UnsafeMutablePointer<Int>?"
         case .errorOutput: "UnsafeMutablePointer<asr_error>?"

@@ -81,11 +81,12 @@ enum Description {
             OutputMember("message", .text),
         ])
 
-    static let records = [trust, entitlement, refusal]
+    static let records = [trust, entitlement, refusal, SigningMethod.record]
 
     static let error = Record(
         name: "VerificationError",
-        summary: "The reason that evidence was refused, or that a verifier could not be made.",
+        summary:
+            "The reason that evidence was refused, that nothing was signed, or that a verifier or a signer could not be made.",
         members: [
             OutputMember(
                 "status", .number, failures.map { "\($0.value): \($0.meaning)" }.joined(separator: ", ") + "."),
@@ -159,6 +160,7 @@ enum Description {
     /// The other names that all languages have, by what has them.
     static let names: [(of: String, names: [String])] = [
         ("`Verifier`", Method.allCases.filter(\.isOfVerifier).map(\.rawValue)),
+        ("`Signer`", SigningMethod.all.map(\.name)),
         ("the library", Method.allCases.filter { !$0.isOfVerifier }.map(\.rawValue)),
         ("`Evidence`", ["kind", "trust", "contents", "verdict", "verdict_json"]),
         ("`Entitlements`", ["at", "items", "refused", "json", "error"]),

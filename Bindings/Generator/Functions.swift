@@ -10,6 +10,8 @@ struct CFunction {
         case readOptions = "const asr_options *"
         case verifier = "asr_verifier *"
         case readVerifier = "const asr_verifier *"
+        case signer = "asr_signer *"
+        case readSigner = "const asr_signer *"
         case text = "const char *"
         case bytes = "const void *"
         case size = "size_t"
@@ -19,6 +21,7 @@ struct CFunction {
         case longNumber = "int64_t"
         case memory = "void *"
         case verifierOutput = "asr_verifier **"
+        case signerOutput = "asr_signer **"
         case textOutput = "char **"
         case sizeOutput = "size_t *"
         case errorOutput = "asr_error *"
@@ -66,6 +69,14 @@ struct CFunction {
             "answer", [("verifier", .readVerifier), ("body", .bytes), ("length", .size), ("flags", .flags)] + outputs),
         CFunction("counts", [("verifier", .readVerifier)] + jsonOutputs),
         CFunction("decode_unverified", [("evidence", .bytes), ("length", .size)] + outputs),
+        CFunction(
+            "signer_new",
+            [
+                ("settings", .bytes), ("length", .size), ("key", .bytes), ("key_length", .size),
+                ("signer", .signerOutput),
+            ] + outputs),
+        CFunction("signer_free", [("signer", .signer)], result: .nothing),
+        CFunction("sign", [("signer", .readSigner), ("request", .bytes), ("length", .size)] + outputs),
         CFunction("free", [("pointer", .memory)], result: .nothing, isGuarded: false),
         CFunction("version", [], result: .text, isGuarded: false),
         CFunction("abi_version", [], result: .number, isGuarded: false),

@@ -5,6 +5,7 @@ extension GeneratedFile {
         GeneratedFile(path: "go/options.go", region: "options", lines: Description.settings.flatMap(goOption) + [""]),
         GeneratedFile(path: "go/records.go", lines: goRecords),
         GeneratedFile(path: "go/methods.go", lines: goMethods),
+        GeneratedFile(path: "go/signing.go", lines: SigningMethod.go),
     ]
 
     private static func goOption(_ setting: VerifierSetting) -> [String] {

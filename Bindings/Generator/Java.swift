@@ -17,6 +17,9 @@ extension GeneratedFile {
                 }),
             GeneratedFile(path: "\(javaFolder)/Options.java", region: "options", lines: javaOptions),
             GeneratedFile(path: "\(javaFolder)/Verifier.java", region: "methods", lines: javaMethods),
+            GeneratedFile(
+                path: "\(javaFolder)/Signer.java",
+                lines: SigningMethod.javaClass + [""] + SigningMethod.java + [""] + SigningMethod.javaEnd),
             GeneratedFile(path: "\(javaFolder)/VerificationError.java", region: "error", lines: javaError),
             GeneratedFile(path: "\(javaFolder)/Evidence.java", lines: javaBeginning + javaEvidence),
             GeneratedFile(path: "\(javaFolder)/Entitlements.java", lines: javaBeginning + javaEntitlements),
@@ -133,8 +136,8 @@ extension GeneratedFile {
         case .bytes: "byte[]"
         case .size, .longNumber: "long"
         case .sizes: "long[]"
-        case .options, .readOptions, .verifier, .readVerifier, .memory, .verifierOutput, .textOutput, .sizeOutput,
-            .errorOutput:
+        case .options, .readOptions, .verifier, .readVerifier, .signer, .readSigner, .memory, .verifierOutput,
+            .signerOutput, .textOutput, .sizeOutput, .errorOutput:
             "Pointer"
         }
     }

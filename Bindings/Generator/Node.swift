@@ -21,6 +21,7 @@ extension GeneratedFile {
             path: "node/index.js", region: "options",
             lines: Description.settings.map { "  \($0.own(.node)): ['\($0.own(.c))', '\($0.row.kind.rawValue)']," }),
         GeneratedFile(path: "node/index.js", region: "methods", lines: nodeMethods),
+        GeneratedFile(path: "node/index.js", region: "signing", lines: SigningMethod.nodeMethods),
     ]
 
     // MARK: The addon
@@ -28,7 +29,7 @@ extension GeneratedFile {
     /// The functions that one call of the addon can call: those that return JSON, and make nothing.
     private static let nodeOperations = CFunction.called.filter { function in
         function.parameters.contains { $0.name == "json" }
-            && !function.parameters.contains { $0.type == .verifierOutput }
+            && !function.parameters.contains { $0.type == .verifierOutput || $0.type == .signerOutput }
     }
 
     private static let nodeOutputs: Set = ["json", "json_length", "error"]
@@ -61,8 +62,8 @@ extension GeneratedFile {
         return lines + ["    default:", "        call->status = ASR_USAGE;", "    }", "}"]
     }
 
-    /// The body of a request is evidence, too.
-    private static func callField(_ name: String) -> String { name == "body" ? "evidence" : name }
+    /// The bytes of every function are in one field.
+    private static func callField(_ name: String) -> String { ["body", "request"].contains(name) ? "evidence" : name }
 
     // MARK: Types
 
@@ -170,6 +171,7 @@ extension GeneratedFile {
               /** \(summary(.counts)) */
               readonly counts: { verified: number; refused: Record<string, number>; chain_cache: Record<string, number> };
             }
+            \(SigningMethod.nodeTypes.joined(separator: "\n"))
 
             /** \(summary(.decodeUnverified)) */
             export function decodeUnverified(evidence: Input): string;
@@ -277,7 +279,7 @@ extension GeneratedFile {
                 let none =
                     switch member.kind {
                     case .date, .number: " | null"
-                    case .text, .flag, .word: ""
+                    case .text, .flag, .word: member.isNull ? " | null" : ""
                     }
                 lines.append("  \(member.name(on: .node))\(member.isOptional ? "?: \(type)\(none)" : ": \(type)");")
             }

@@ -8,6 +8,9 @@ extension GeneratedFile {
                 lines: Description.constants.map { "    public const \($0.name) = \($0.value);" }),
             GeneratedFile(path: "php/src/Verifier.php", region: "options", lines: phpOptions),
             GeneratedFile(path: "php/src/Verifier.php", region: "methods", lines: phpMethods),
+            GeneratedFile(
+                path: "php/src/Signer.php",
+                lines: SigningMethod.phpClass + [""] + SigningMethod.php + [""] + SigningMethod.phpEnd),
             GeneratedFile(path: "php/src/VerificationError.php", region: "error", lines: phpError),
             GeneratedFile(path: "php/src/Evidence.php", lines: phpBeginning() + phpEvidence),
             GeneratedFile(

@@ -9,6 +9,7 @@ extension GeneratedFile {
         GeneratedFile(path: pythonModule, region: "error", lines: pythonError),
         GeneratedFile(path: pythonModule, region: "records", lines: pythonRecords),
         GeneratedFile(path: pythonModule, region: "options", lines: pythonOptions),
+        GeneratedFile(path: pythonModule, region: "signing", lines: SigningMethod.pythonClass + SigningMethod.python),
         GeneratedFile(
             path: "../Integrations/spark/appstorereceipt_spark/__init__.py", region: "options", lines: sparkOptions),
     ]
@@ -19,7 +20,7 @@ extension GeneratedFile {
     private static var pythonNames: [String] {
         let types = Description.words.map(\.type) + Description.records.map(\.name)
         let names =
-            types + ["Answer", "Entitlements", "Evidence", Description.error.name, "Verifier"]
+            types + ["Answer", "Entitlements", "Evidence", Description.error.name, "Signer", "Verifier"]
             + Description.Method.allCases.filter { !$0.isOfVerifier }.map(\.rawValue)
         let text = names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.map { "\"\($0)\"," }
         return ["__all__ = ["] + text.joined(separator: " ").wrapped(130).map { "    \($0)" } + ["]"]
@@ -46,13 +47,13 @@ extension GeneratedFile {
         switch type {
         case .nothing: "None"
         case .status, .number: "_int32"
-        case .options, .readOptions, .verifier, .readVerifier, .memory: "_pointer"
+        case .options, .readOptions, .verifier, .readVerifier, .signer, .readSigner, .memory: "_pointer"
         case .text, .bytes: "_text"
         case .size: "_size"
         case .sizes, .sizeOutput: "_to(_size)"
         case .flags: "_uint32"
         case .longNumber: "_int64"
-        case .verifierOutput, .textOutput: "_to(_pointer)"
+        case .verifierOutput, .signerOutput, .textOutput: "_to(_pointer)"
         case .errorOutput: "_to(_Error)"
         }
     }

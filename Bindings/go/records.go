@@ -95,6 +95,8 @@ type Entitlement struct {
 	Seats *int64 `json:"seats"`
 	// The seats of the period, which has several transactions if seats were added.
 	PeriodSeats *int64 `json:"period_seats"`
+	// Who bought the app: one id for each Apple Account, also of a family member; none if it is not signed.
+	AppTransactionID string `json:"app_transaction_id"`
 	// Who says the type of the product: the evidence, or only the option `ProductTypes`.
 	ProductTypeSource ProductTypeSource `json:"product_type_source"`
 	// What the option `ProductTypes` says, if it counts.
@@ -140,7 +142,18 @@ type Refusal struct {
 	Message  string `json:"message"`
 }
 
-// VerificationError is the reason that evidence was refused, or that a verifier could not be made. Find it with errors.As.
+// PromotionalOfferSignature is a promotional offer in the original form: what the app passes to StoreKit.
+type PromotionalOfferSignature struct {
+	KeyID string `json:"key_id"`
+	// A UUID in lower case.
+	Nonce string `json:"nonce"`
+	// When it was signed, in milliseconds since 1970.
+	Timestamp int64 `json:"timestamp"`
+	// The signature in DER, as base64.
+	Signature string `json:"signature"`
+}
+
+// VerificationError is the reason that evidence was refused, that nothing was signed, or that a verifier or a signer could not be made. Find it with errors.As.
 type VerificationError struct {
 	// 1: the evidence is refused, 2: this host is at fault, 3: the options are at fault, 4: the call is wrong.
 	Status Status

@@ -78,15 +78,19 @@ static napi_value call(napi_env env, napi_callback_info info) {
     struct call local = {0};
     bool is_lossless, is_asynchronous;
     napi_valuetype type;
+    void *owner = NULL;
     napi_get_cb_info(env, info, &argc, argv, NULL, NULL);
     if (napi_get_value_uint32(env, argv[0], &local.operation) != napi_ok || napi_typeof(env, argv[1], &type) != napi_ok
-        || (type == napi_external && napi_get_value_external(env, argv[1], (void **)&local.verifier) != napi_ok)
+        || (type == napi_external && napi_get_value_external(env, argv[1], &owner) != napi_ok)
         || !bytes_of(env, argv[2], &local.evidence, &local.length)
         || !bytes_of(env, argv[3], (const void **)&local.lengths, &size)
         || napi_get_value_uint32(env, argv[4], &local.flags) != napi_ok
         || napi_get_value_bigint_int64(env, argv[5], &local.date, &is_lossless) != napi_ok
         || napi_get_value_bool(env, argv[6], &is_asynchronous) != napi_ok)
         return failure(env, "an argument has the wrong type");
+    // The operation says which of the two it is.
+    local.verifier = owner;
+    local.signer = owner;
     // Of a larger number, the date has the lowest 64 bits: of 2^64, those of 1970.
     if (!is_lossless) return failure(env, "a date must be a Date or milliseconds since 1970");
     local.count = size / sizeof(size_t);
@@ -153,11 +157,39 @@ static napi_value create(napi_env env, napi_callback_info info) {
     return result;
 }
 
+static void finalize_signer(napi_env env, void *data, void *hint) {
+    (void)env;
+    (void)hint;
+    asr_signer_free(data);
+}
+
+// createSigner(settings, key) returns {status, code, category, json, verifier}, where the verifier is the signer. The key is null if the settings name it.
+static napi_value create_signer(napi_env env, napi_callback_info info) {
+    size_t argc = 2, length, key_length = 0;
+    napi_value argv[2];
+    const void *settings, *key = NULL;
+    napi_valuetype type;
+    napi_get_cb_info(env, info, &argc, argv, NULL, NULL);
+    if (!bytes_of(env, argv[0], &settings, &length) || napi_typeof(env, argv[1], &type) != napi_ok
+        || (type != napi_null && !bytes_of(env, argv[1], &key, &key_length)))
+        return failure(env, "an argument has the wrong type");
+    // An empty key is one, too.
+    if (type != napi_null && key == NULL) key = "";
+    asr_signer *signer;
+    struct call made = {0};
+    made.status = asr_signer_new(settings, length, key, key_length, &signer, &made.json, &made.json_length, &made.error);
+    napi_value result = outcome(env, &made), external;
+    if (signer != NULL && napi_create_external(env, signer, finalize_signer, NULL, &external) == napi_ok)
+        napi_set_named_property(env, result, "verifier", external);
+    return result;
+}
+
 NAPI_MODULE_INIT() {
     const napi_property_descriptor properties[] = {
         {"call", NULL, call, NULL, NULL, NULL, napi_enumerable, NULL},
         {"create", NULL, create, NULL, NULL, NULL, napi_enumerable, NULL},
+        {"createSigner", NULL, create_signer, NULL, NULL, NULL, napi_enumerable, NULL},
         {"version", NULL, NULL, NULL, NULL, string(env, asr_version(), NAPI_AUTO_LENGTH), napi_enumerable, NULL}};
-    napi_define_properties(env, exports, 3, properties);
+    napi_define_properties(env, exports, 4, properties);
     return exports;
 }

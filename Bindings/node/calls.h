@@ -9,13 +9,14 @@ struct call {
     const size_t *lengths;
     size_t count;
     int64_t date;
+    const asr_signer *signer;
     asr_status status;
     char *json;
     size_t json_length;
     asr_error error;
 };
 
-enum operation { VERIFY, ENTITLEMENTS, ANSWER, COUNTS, DECODE_UNVERIFIED };
+enum operation { VERIFY, ENTITLEMENTS, ANSWER, COUNTS, DECODE_UNVERIFIED, SIGN };
 
 static void perform(struct call *call) {
     switch (call->operation) {
@@ -36,6 +37,9 @@ static void perform(struct call *call) {
         break;
     case DECODE_UNVERIFIED:
         call->status = asr_decode_unverified(call->evidence, call->length, &call->json, &call->json_length, &call->error);
+        break;
+    case SIGN:
+        call->status = asr_sign(call->signer, call->evidence, call->length, &call->json, &call->json_length, &call->error);
         break;
     default:
         call->status = ASR_USAGE;

@@ -98,6 +98,8 @@ export interface Entitlement {
   seats?: number | null;
   /** The seats of the period, which has several transactions if seats were added. */
   periodSeats?: number | null;
+  /** Who bought the app: one id for each Apple Account, also of a family member; none if it is not signed. */
+  appTransactionId?: string | null;
   /** Who says the type of the product: the evidence, or only the option `productTypes`. */
   productTypeSource?: ProductTypeSource | (string & {});
   /** What the option `productTypes` says, if it counts. */
@@ -125,6 +127,17 @@ export interface Refusal {
   message: string;
 }
 
+/** A promotional offer in the original form: what the app passes to StoreKit. */
+export interface PromotionalOfferSignature {
+  keyId: string;
+  /** A UUID in lower case. */
+  nonce: string;
+  /** When it was signed, in milliseconds since 1970. */
+  timestamp: number;
+  /** The signature in DER, as base64. */
+  signature: string;
+}
+
 /** Evidence that was verified. */
 export class Evidence {
   private constructor();
@@ -140,7 +153,7 @@ export class Evidence {
   readonly verdictJson: string;
 }
 
-/** The reason that evidence was refused, or that a verifier could not be made. */
+/** The reason that evidence was refused, that nothing was signed, or that a verifier or a signer could not be made. */
 export class VerificationError extends Error {
   private constructor();
   /** 1: the evidence is refused, 2: this host is at fault, 3: the options are at fault, 4: the call is wrong. */
@@ -203,6 +216,45 @@ export class Verifier {
   answerAsync(body: Input, options?: { latestReceiptInfo?: boolean }): Promise<Answer>;
   /** The numbers of inputs verified and refused in this process, for metrics. */
   readonly counts: { verified: number; refused: Record<string, number>; chain_cache: Record<string, number> };
+}
+
+/** Signs offers and requests for the App Store with an In-App Purchase key, for one app. It signs what it is asked to, and no signature can be withdrawn. */
+export class Signer {
+  /** With one key: `key`, the contents of a .p8 file; `keyFile`, a .p8 file that its owner alone can read; `keyCredential`, the name of a credential of systemd. */
+  constructor(settings: { keyId: string; issuerId: string; bundleId: string } & ({ key: Input } | { keyFile: string } | { keyCredential: string }));
+  /**
+   * Signs a promotional offer for a subscriber, as a JWS.
+   * @param productId the subscription
+   * @param offerId the promotional offer
+   * @param transactionId any transaction id of the customer, or the id of the app transaction; with none, the offer is for whoever has the signature
+   */
+  signPromotionalOffer(productId: string, offerId: string, transactionId: string | null): string;
+  /**
+   * Signs a promotional offer in the original form, for the account of an appAccountToken.
+   * @param productId the subscription
+   * @param offerId the promotional offer
+   * @param appAccountToken the UUID that the app passes, which is signed in lower case; with none, the app passes none, and the offer is for whoever has the signature
+   */
+  signOriginalPromotionalOffer(productId: string, offerId: string, appAccountToken: string | null): PromotionalOfferSignature;
+  /**
+   * Signs a promotional offer in the original form, for a text that the app passes as applicationUsername.
+   * @param productId the subscription
+   * @param offerId the promotional offer
+   * @param applicationUsername the text that the app passes, which is signed byte for byte
+   */
+  signOriginalPromotionalOfferForUsername(productId: string, offerId: string, applicationUsername: string): PromotionalOfferSignature;
+  /**
+   * Signs whether a customer may have an introductory offer, whatever Apple would decide, as a JWS.
+   * @param productId the subscription
+   * @param allowIntroductoryOffer whether the customer may have it, also if it was used before
+   * @param transactionId any transaction id of the customer, or the id of the app transaction
+   */
+  signIntroductoryOfferEligibility(productId: string, allowIntroductoryOffer: boolean, transactionId: string): string;
+  /**
+   * Signs a request of the Advanced Commerce API that the app passes on, as a JWS.
+   * @param request the request as JSON, which is signed byte for byte
+   */
+  signAdvancedCommerceRequest(request: string): string;
 }
 
 /** The contents of evidence as JSON, WITHOUT VERIFYING IT: anyone can have written them. Never grant anything by it. */

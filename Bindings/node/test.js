@@ -2,14 +2,16 @@
 
 // Runs the shared cases, synchronously and on the thread pool, and the code of README.md.
 const assert = require('node:assert');
+const crypto = require('node:crypto');
 const fs = require('node:fs');
+const os = require('node:os');
 const path = require('node:path');
 const vm = require('node:vm');
 const { Worker, isMainThread } = require('node:worker_threads');
 // This package, or the installed one.
 const library = require('appstorereceipt');
 const native = require(path.join(path.dirname(require.resolve('appstorereceipt')), 'dist/appstorereceipt.node'));
-const { Verifier, VerificationError, decodeUnverified } = library;
+const { Verifier, Signer, VerificationError, decodeUnverified } = library;
 
 const file = (name) => fs.readFileSync(path.join(__dirname, '../../TestVectors', name));
 const cases = JSON.parse(fs.readFileSync(path.join(__dirname, '../cases/cases.json')));
@@ -123,6 +125,75 @@ async function runCases(suffix) {
   }
 }
 
+const signing = JSON.parse(fs.readFileSync(path.join(__dirname, '../cases/signing.json')));
+const signingFile = (name) => fs.readFileSync(path.join(__dirname, '../cases/signing', name));
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+function checkJws(jws, expected, name) {
+  const [header, payload, signature] = jws.split('.');
+  const json = (part) => JSON.parse(Buffer.from(part, 'base64url'));
+  assert.deepStrictEqual(json(header), { alg: 'ES256', kid: signing.key_id, typ: 'JWT' }, name);
+  const { iat, nonce, ...claims } = json(payload);
+  assert.ok(Math.abs(iat - Date.now() / 1000) < 10 && uuid.test(nonce), name);
+  assert.deepStrictEqual(claims, { iss: signing.issuer_id, bid: signing.bundle_id, ...expected }, name);
+  const rs = Buffer.from(signature, 'base64url');
+  const key = { key: signingFile(signing.public_key), dsaEncoding: 'ieee-p1363' };
+  assert.ok(rs.length === 64 && crypto.verify('sha256', Buffer.from(`${header}.${payload}`), key, rs), name);
+}
+
+function checkOriginal({ keyId, nonce, timestamp, signature }, expected, name) {
+  assert.ok(keyId === signing.key_id && uuid.test(nonce) && Math.abs(timestamp - Date.now()) < 10000, name);
+  const message = Buffer.from([...expected, nonce, timestamp].join('\u2063'));
+  assert.ok(crypto.verify('sha256', message, signingFile(signing.public_key), Buffer.from(signature, 'base64')), name);
+}
+
+function signingRefused({ status, code, category, argument, kind = '' }, call, name) {
+  assert.throws(call, (error) => {
+    assert.ok(error instanceof VerificationError, `${name}: ${error}`);
+    assert.deepStrictEqual([error.status, error.code, error.category], [status, code, category], name);
+    assert.strictEqual(JSON.parse(error.verdictJson ?? '{}').error?.argument, argument, name);
+    return error.message.includes(kind);
+  }, name);
+}
+
+// The shared cases of signatures, which node:crypto verifies.
+function runSigning() {
+  const ids = { keyId: signing.key_id, issuerId: signing.issuer_id, bundleId: signing.bundle_id };
+  const signer = new Signer({ ...ids, key: signingFile(signing.key) });
+  for (const { name, call, arguments: given, expect } of signing.cases) {
+    const sign = () => signer[camel(`sign_${call}`)](...Object.values(given));
+    if (expect.code) signingRefused(expect, sign, name);
+    else if (expect.claims) checkJws(sign(), expect.claims, name);
+    else checkOriginal(sign(), expect.message, name);
+  }
+  for (const { file: name, expect } of signing.keys) {
+    const make = () => new Signer({ ...ids, key: signingFile(name) });
+    if (expect.status) signingRefused(expect, make, name);
+    else make();
+  }
+  for (const { argument, value, expect } of signing.ids)
+    signingRefused(expect, () => new Signer({ ...ids, [camel(argument)]: value, key: signingFile(signing.key) }), argument);
+  const usage = { status: 4, code: 'usage', category: 'host' };
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'signing-'));
+  const keyFile = path.join(folder, 'key.p8');
+  fs.writeFileSync(keyFile, signingFile(signing.key), { mode: 0o600 });
+  new Signer({ ...ids, keyFile });
+  fs.chmodSync(keyFile, 0o640);
+  signingRefused({ ...usage, status: 3, code: 'key-accessible-to-others' }, () => new Signer({ ...ids, keyFile }), 'rights');
+  fs.rmSync(folder, { recursive: true });
+  signingRefused({ ...usage, status: 3, code: 'key-no-credential' }, () => new Signer({ ...ids, keyCredential: '../a' }), 'credential');
+  for (const keys of [{}, { key: undefined }, { key: 1 }, { keyFile: undefined }, { keyCredential: null }, { key: '', keyFile: 'a' }, { other: 1, key: '' }])
+    signingRefused(usage, () => new Signer({ ...ids, ...keys }), JSON.stringify(keys));
+  // What is left out has no default.
+  const missing = { status: 1, code: 'invalid-argument', category: 'client' };
+  signingRefused({ ...missing, argument: 'transaction_id' }, () => signer.signPromotionalOffer('a', 'b'), 'no customer');
+  signingRefused({ ...missing, argument: 'app_account_token' }, () => signer.signOriginalPromotionalOffer('a', 'b'), 'no token');
+  for (const value of [undefined, null, 1, 'true'])
+    signingRefused({ ...missing, argument: 'allow_introductory_offer' }, () => signer.signIntroductoryOfferEligibility('a', value, '1'), 'no flag');
+  signingRefused(usage, () => signer.signPromotionalOffer('\ud800', 'b', null), 'half a pair');
+  console.log(`node: ${signing.cases.length} cases of signatures`);
+}
+
 async function runReadme() {
   const code = fs.readFileSync(path.join(__dirname, 'README.md'), 'utf8').match(/```js\n([^]*?)```/)[1];
   // The example trusts Apple's roots. The vectors are signed by a test authority, so the test adds its root.
@@ -146,6 +217,7 @@ async function main() {
   await runCases('');
   await runCases('Async');
   await runReadme();
+  runSigning();
   runBadSettings();
   const root = file('authority/root.der'), receipt = file('receipts/1-purchase.der');
   const verifier = new Verifier({ environments: 'production', roots: root });

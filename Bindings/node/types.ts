@@ -1,5 +1,5 @@
 // What index.d.ts promises, as tsc reads it. It is compiled, and not run.
-import { Verifier, VerificationError, Evidence, Entitlements, Answer, decodeUnverified, version } from './index';
+import { Verifier, Signer, PromotionalOfferSignature, VerificationError, Evidence, Entitlements, Answer, decodeUnverified, version } from './index';
 const verifier = new Verifier({ bundleId: ['com.example.app'], environments: 'production', validationDate: 'now', maximumAge: 5 });
 async function redeem(body: Uint8Array) {
   try {
@@ -22,4 +22,11 @@ new Verifier({ bundleIds: 'x' });
 // @ts-expect-error
 new Verifier(undefined);
 new Verifier();
+const signer = new Signer({ keyId: '1', issuerId: '2', bundleId: '3', keyFile: '/key.p8' });
+const jws: string = signer.signPromotionalOffer('a', 'b', null);
+const offer: PromotionalOfferSignature = signer.signOriginalPromotionalOffer('a', 'b', null);
+// @ts-expect-error
+signer.signPromotionalOffer('a', 'b');
+// @ts-expect-error
+new Signer({ keyId: '1', issuerId: '2', bundleId: '3' });
 redeem(new Uint8Array());

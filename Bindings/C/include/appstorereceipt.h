@@ -355,6 +355,62 @@ asr_status asr_counts(const asr_verifier *verifier, char **json, size_t *json_le
 asr_status asr_decode_unverified(const void *evidence, size_t length, char **json, size_t *json_length, asr_error *error);
 
 /* ------------------------------------------------------------------------------------------------------------------------------------
+ * Signatures of a developer's server
+ * ------------------------------------------------------------------------------------------------------------------------------------ */
+
+/*
+ * asr_signer - signs offers and requests for the App Store with an In-App Purchase key, for one app
+ *
+ * It signs what it is asked to, and no signature can be withdrawn: the article "Signing offers" of the library says what a server must
+ * check before. All threads may use one at the same time.
+ */
+typedef struct asr_signer asr_signer;
+
+/*
+ * asr_signer_new - makes a signer
+ *
+ * settings      JSON: {"key_id":"2X9R4HXF34","issuer_id":"57246542-…","bundle_id":"com.example.app"}, and, if key is NULL, one of
+ *                   "key_file":"/…/key.p8"     a file that its owner alone can read
+ *                   "key_credential":"name"    a credential of systemd
+ * key           the contents of a .p8 file, which stay the caller's; the library keeps no copy. NULL if the settings name the key.
+ * signer        receives the signer, or NULL. Free it with asr_signer_free(), which overwrites the key. It must not be NULL.
+ * json          receives {"error":{"code":…,"message":…}} if no signer can be made, with "argument" or "offset" if they say where, and
+ *               otherwise NULL. Nothing of the key is in it.
+ *
+ * RETURN VALUE  ASR_VERIFIED; ASR_CONFIGURATION, such as with the code "key-other-kind", "key-accessible-to-others" or
+ *               "invalid-argument"; ASR_HOST if libcrypto on this host cannot sign; or ASR_USAGE for settings that are not such an object.
+ */
+asr_status asr_signer_new(
+    const void *settings, size_t length, const void *key, size_t key_length, asr_signer **signer, char **json,
+    size_t *json_length, asr_error *error);
+
+/* asr_signer_free - frees a signer and overwrites its key; does nothing if it is NULL */
+void asr_signer_free(asr_signer *signer);
+
+/*
+ * asr_sign - signs one offer or request
+ *
+ * request       JSON, with every member, also those that may be null:
+ *                   {"sign":"promotional_offer","product_id":…,"offer_id":…,"transaction_id":…}
+ *                       A JWS. The transaction id is any of the customer's, or that of the app transaction; with null, the offer is for
+ *                       whoever has the signature.
+ *                   {"sign":"original_promotional_offer","product_id":…,"offer_id":…,"app_account_token":…}
+ *                       The original form. The token is a UUID, which is signed in lower case, or null if the app passes none.
+ *                   {"sign":"original_promotional_offer_for_username","product_id":…,"offer_id":…,"application_username":…}
+ *                       The same for a text that the app passes as applicationUsername, which is signed byte for byte.
+ *                   {"sign":"introductory_offer_eligibility","product_id":…,"allow_introductory_offer":true,"transaction_id":…}
+ *                       A JWS.
+ *                   {"sign":"advanced_commerce_request","request":"{\"operation\":…}"}
+ *                       A JWS of a request of the Advanced Commerce API, which is a text, and is signed byte for byte.
+ * json          receives {"jws":…}, or {"key_id":…,"nonce":…,"timestamp":…,"signature":…} for the original form; or {"error":{…}}
+ *
+ * RETURN VALUE  ASR_VERIFIED; ASR_REFUSED, with the code "invalid-argument" or "invalid-request"; ASR_HOST; or ASR_USAGE, also for a member
+ *               that this kind of request does not have.
+ */
+asr_status asr_sign(
+    const asr_signer *signer, const void *request, size_t length, char **json, size_t *json_length, asr_error *error);
+
+/* ------------------------------------------------------------------------------------------------------------------------------------
  * Memory and versions
  * ------------------------------------------------------------------------------------------------------------------------------------ */
 

@@ -30,6 +30,8 @@ final readonly class Entitlement
     public ?int $seats;
     /** The seats of the period, which has several transactions if seats were added. */
     public ?int $periodSeats;
+    /** Who bought the app: one id for each Apple Account, also of a family member; none if it is not signed. */
+    public ?string $appTransactionId;
     /** Who says the type of the product: the evidence, or only the option `productTypes`. */
     public ?ProductTypeSource $productTypeSource;
     /** What the option `productTypes` says, if it counts. */
@@ -62,6 +64,7 @@ final readonly class Entitlement
         $this->quantity = $members['quantity'];
         $this->seats = $members['seats'] ?? null;
         $this->periodSeats = $members['period_seats'] ?? null;
+        $this->appTransactionId = $members['app_transaction_id'] ?? null;
         $this->productTypeSource = isset($members['product_type_source']) ? ProductTypeSource::tryFrom($members['product_type_source']) ?? ProductTypeSource::Unknown : null;
         $this->statedProductType = $members['stated_product_type'] ?? null;
         $this->contradictedProductType = $members['contradicted_product_type'] ?? null;

@@ -24,7 +24,7 @@ extension Entitlements.Item {
 
     fileprivate typealias Member = (member: OutputMember, write: @Sendable (Self, inout JSONWriter) -> Void)
 
-    /// The members that are decided.
+    /// The members that are decided, or are there also without a value.
     fileprivate static let decision: [Member] = [
         member(
             "access", .word(.access), "`active`, `owned`, `consumable`, or the reason it gives no access."
@@ -58,6 +58,15 @@ extension Entitlements.Item {
         number("period_seats", "The seats of the period, which has several transactions if seats were added.") {
             $0.periodSeats
         },
+        (
+            OutputMember(
+                nullText: "app_transaction_id",
+                "Who bought the app: one id for each Apple Account, also of a family member; none if it is not signed."),
+            { item, writer in
+                writer.name("app_transaction_id")
+                if let id = item.purchase.appTransactionID { writer.string(id) } else { writer.null() }
+            }
+        ),
         // A stated length does not make the type less Apple's own.
         optional(
             "product_type_source", .word(.productTypeSource),
@@ -111,7 +120,7 @@ extension Entitlements {
     /// `product_type_source` (`evidence` or `setting`), `stated_product_type`, `contradicted_product_type`,
     /// `purchase_date`, `expires_date`, `web_order_line_item_id`, `subscription_group_id`,
     /// `additional_transaction_reason`, `ownership_type`, `app_account_token`, `bundle_id` and `environment` if they
-    /// are known. `access` is an ``Access/code``, `gives_access` is ``Access/givesAccess``, and `grantable` is
+    /// are known. `app_transaction_id` is `null` if the evidence does not say it. `access` is an ``Access/code``, `gives_access` is ``Access/givesAccess``, and `grantable` is
     /// ``Access/isGrantable``. `until` is ``Item/until`` or `null`, and so are `next_change`, `seats` and
     /// `period_seats`. Dates are in RFC 3339.
     public var json: String {

@@ -25,6 +25,8 @@
     public let kind: Kind
     /// Whether it can be missing, or `null`.
     public let isOptional: Bool
+    /// Whether a text without a value is `null`, and not missing.
+    public var isNull = false
     /// A sentence; empty for what the name says.
     public let meaning: String
 
@@ -33,6 +35,12 @@
         self.kind = kind
         self.isOptional = isOptional
         self.meaning = meaning
+    }
+
+    /// A text, or `null`.
+    init(nullText name: String, _ meaning: String) {
+        self.init(name, .text, isOptional: true, meaning)
+        isNull = true
     }
 }
 

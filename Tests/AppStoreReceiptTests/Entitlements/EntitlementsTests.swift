@@ -308,6 +308,20 @@ struct LaterRevocation: CustomTestStringConvertible, Sendable {
         #expect(both.codes == ["1": "owned", "2": "expired"])
     }
 
+    @Test func `an item has the app transaction that was signed, or null`() throws {
+        var bought = Transaction.nonConsumable("1", 0)
+        bought.appTransaction = "704289572311736190"
+        let transaction = VerifiedEvidence.transaction(
+            try Minted.verifier().verifyTransaction(Minted.jws(bought.jws(signed: 1))))
+        let receipt = VerifiedEvidence.receipt(
+            try Minted.verified(ReceiptBuilder(bundleID: Minted.bundleID, purchases: [bought.record])))
+        #expect(Entitlements([receipt], at: day(1)).json.contains(#""app_transaction_id":null,"#))
+        for evidence in [[transaction], [transaction, receipt], [receipt, transaction]] {
+            let json = Entitlements(evidence, at: day(1)).json
+            #expect(json.contains(#""app_transaction_id":"704289572311736190","#), "\(json)")
+        }
+    }
+
     // MARK: Merging
 
     @Test func `what a source cannot say is absent, and where both speak the later signature counts`() throws {

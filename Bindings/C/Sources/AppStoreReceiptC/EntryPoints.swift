@@ -134,6 +134,35 @@ public func asr_decode_unverified(
     return unsafe Library.decodeUnverified(evidence, length, Outputs(json, json_length, error))
 }
 
+@c(asr_signer_new) @implementation
+public func asr_signer_new(
+    _ settings: UnsafeRawPointer?, _ length: Int, _ key: UnsafeRawPointer?, _ key_length: Int,
+    _ signer: UnsafeMutablePointer<OpaquePointer?>?, _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?,
+    _ json_length: UnsafeMutablePointer<Int>?, _ error: UnsafeMutablePointer<asr_error>?
+) -> asr_status {
+    process_enter()
+    defer { process_leave() }
+    return unsafe Library.signerNew(settings, length, key, key_length, signer, Outputs(json, json_length, error))
+}
+
+@c(asr_signer_free) @implementation
+public func asr_signer_free(_ signer: OpaquePointer?) {
+    process_enter()
+    defer { process_leave() }
+    unsafe Library.signerFree(signer)
+}
+
+@c(asr_sign) @implementation
+public func asr_sign(
+    _ signer: OpaquePointer?, _ request: UnsafeRawPointer?, _ length: Int,
+    _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ json_length: UnsafeMutablePointer<Int>?,
+    _ error: UnsafeMutablePointer<asr_error>?
+) -> asr_status {
+    process_enter()
+    defer { process_leave() }
+    return unsafe Library.sign(signer, request, length, Outputs(json, json_length, error))
+}
+
 @c(asr_free) @implementation
 public func asr_free(_ pointer: UnsafeMutableRawPointer?) {
     unsafe Library.free(pointer)

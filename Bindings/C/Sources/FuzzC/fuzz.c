@@ -21,6 +21,15 @@ static const char *const names[] = {
     "validation_date", "allows_rsa_1024", "clock", "product_types", "no_such_option", "", NULL,
 };
 
+/* A key that everyone has: that of Bindings/cases/signing. */
+static const char key[] =
+    "-----BEGIN PRIVATE KEY-----\n"
+    "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgM9v9KcXlnhZzStMa\n"
+    "xYtR0vBJGvU2PYFn91PY4aUW1VChRANCAARTtMutzmhB7BZ9shjI1voMRpHvNGX4\n"
+    "9OgZuy7Ziglmj7FCcrpJzuh0SFebVi+DqzQh055WEJYq24MJUJRqsicD\n"
+    "-----END PRIVATE KEY-----\n";
+static const char settings[] = "{\"key_id\":\"1\",\"issuer_id\":\"2\",\"bundle_id\":\"3\"}";
+
 /* What every function returns besides its status. */
 struct outputs {
     char *json;
@@ -55,6 +64,7 @@ static void check(asr_status status, struct outputs *outputs, int may_have_json)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     asr_options *options = asr_options_new();
     asr_verifier *verifier = NULL;
+    static asr_signer *signer = NULL;
     struct outputs outputs;
     memset(&outputs, 0xA5, sizeof outputs);
     while (size >= 3) {
@@ -127,6 +137,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         case 10:
             outputs.error.code[0] = outputs.error.category[0] = 0;
             check(asr_counts(verifier, &outputs.json, &outputs.length), &outputs, 1);
+            break;
+        case 11: {
+            /* Any settings with a key, or any key with settings. */
+            asr_signer *made = NULL;
+            asr_status status = flags % 2
+                ? asr_signer_new(bytes, length, key, sizeof key - 1, &made, &outputs.json, &outputs.length, &outputs.error)
+                : asr_signer_new(settings, sizeof settings - 1, bytes, length, &made, &outputs.json, &outputs.length, &outputs.error);
+            CHECK((status == ASR_VERIFIED) == (made != NULL));
+            check(status, &outputs, 1);
+            asr_signer_free(made);
+            break;
+        }
+        case 12:
+            if (signer == NULL) asr_signer_new(settings, sizeof settings - 1, key, sizeof key - 1, &signer, NULL, NULL, NULL);
+            check(asr_sign(signer, bytes, length, &outputs.json, &outputs.length, &outputs.error), &outputs, 1);
             break;
         default:
             check(asr_verify(verifier, bytes, length, flags, &outputs.json, &outputs.length, &outputs.error), &outputs, flags != ASR_JSON_NONE);

@@ -15,6 +15,8 @@ import java.time.Instant;
  * @param quantity What the purchase gives of the product: of a subscription that renews 1, and 0 once it is revoked.
  * @param seats The seats that the transaction bought, less those that were refunded; none for members.
  * @param periodSeats The seats of the period, which has several transactions if seats were added.
+ * @param appTransactionId Who bought the app: one id for each Apple Account, also of a family member; none if it is not
+ * signed.
  * @param productTypeSource Who says the type of the product: the evidence, or only the option {@code productTypes}.
  * @param statedProductType What the option {@code productTypes} says, if it counts.
  * @param contradictedProductType What the option {@code productTypes} says and the evidence contradicts. The evidence
@@ -33,6 +35,7 @@ public record Entitlement(
     long quantity,
     Long seats,
     Long periodSeats,
+    String appTransactionId,
     ProductTypeSource productTypeSource,
     String statedProductType,
     String contradictedProductType,

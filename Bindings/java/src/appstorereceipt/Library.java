@@ -45,6 +45,12 @@ final class Library {
     static native int asr_counts(Pointer verifier, Pointer json, Pointer jsonLength);
     static native int asr_decode_unverified(
         byte[] evidence, long length, Pointer json, Pointer jsonLength, Pointer error);
+    static native int asr_signer_new(
+        byte[] settings, long length, byte[] key, long keyLength, Pointer signer, Pointer json, Pointer jsonLength,
+        Pointer error);
+    static native void asr_signer_free(Pointer signer);
+    static native int asr_sign(
+        Pointer signer, byte[] request, long length, Pointer json, Pointer jsonLength, Pointer error);
     static native void asr_free(Pointer pointer);
     static native String asr_version();
     // END GENERATED
