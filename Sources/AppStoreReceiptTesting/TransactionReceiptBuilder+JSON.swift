@@ -9,10 +9,13 @@ extension TransactionReceiptBuilder {
     /// {"transaction_receipt": {"bundle_id": "com.example.app", "product_id": "pro", "transaction_id": "10000000000001"}}
     /// ```
     ///
-    /// Dates are RFC 3339. A field that is missing or `null` is not written, except that the version is 4, the quantity 1, the purchase date
-    /// ``ReceiptBuilder/defaultCreationDate`` and the original transaction id the transaction id by default. A period of a subscription without the key `web_order_line_item_id` has
-    /// one that is made from its original transaction id, its product and its end. The environment follows from the transaction id;
-    /// `environment` and `environment_is_inferred` are ignored. The keys in `unknown_keys` are written last.
+    /// Dates are RFC 3339. A field that is `null` is not written. What Apple always writes has a default if it is missing:
+    /// the version is 4, the quantity 1, the application version 1.0, the item id 500000001, the purchase date
+    /// ``ReceiptBuilder/defaultCreationDate``, the original purchase date the purchase date, and the original transaction
+    /// id the transaction id. A period of a subscription without the key `web_order_line_item_id` has one that is made
+    /// from its original transaction id, its product and its end. Other missing fields are not written. The environment
+    /// follows from the transaction id; `environment` and `environment_is_inferred` are ignored. The keys in
+    /// `unknown_keys` are written last.
     ///
     /// - Parameter json: The JSON text.
     /// - Throws: The first fault in the text.
@@ -66,9 +69,13 @@ extension TransactionReceiptBuilder {
             throw ReceiptSpecificationError(error, expected: expected)
         }
         self = builder
+        func isMissing(_ key: String) -> Bool { !seen.contains(UTF8Bytes(key)) }
         originalTransactionID = originalTransactionID ?? transactionID
+        if isMissing("application_version") { applicationVersion = "1.0" }
+        if isMissing("item_id") { itemID = "500000001" }
+        if isMissing("original_purchase_date") { originalPurchaseDate = purchaseDate }
         // Of these receipts, only those of subscriptions have an end.
-        if !seen.contains(UTF8Bytes("web_order_line_item_id")), let expiresDate, let original = originalTransactionID,
+        if isMissing("web_order_line_item_id"), let expiresDate, let original = originalTransactionID,
             let productID
         {
             webOrderLineItemID = WebOrderLineItem.identifier(

@@ -6,7 +6,8 @@ extension FakeAppStore {
     /// Answers a request to the App Store Server API as Apple does, or with the fault that is next.
     public func answer(_ request: FakeRequest) -> FakeAnswer {
         guard let route = Route(request) else {
-            return FakeAnswer(status: 404, contentType: "text/html", text: "<html>not found</html>")
+            let call = "\(request.method) \(request.path)"
+            return FakeAnswer(status: 404, ["error": .string("the fake App Store does not imitate \(call)")])
         }
         let fault = state.withLock { $0.faults.next(for: route.endpoint) }
         let date = tokenDate(fault)

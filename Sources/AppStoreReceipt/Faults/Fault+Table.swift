@@ -375,7 +375,7 @@ extension ConfigurationFault {
                 "For what the App Store sells, \(.set(.environments, "production")).")
         case .noBundleID:
             row(
-                "a verifier needs at least one bundle id to accept, or nil for every app",
+                "a verifier needs at least one bundle id to accept",
                 [
                     "To accept your apps only, \(.pass(.bundleIDs, "their bundle ids")).",
                     "To accept every app, \(.omit(.bundleIDs)).",

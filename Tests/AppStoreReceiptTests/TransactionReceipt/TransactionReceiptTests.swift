@@ -463,6 +463,24 @@ struct TransactionReceiptTests {
         #expect(decoded.json.hasPrefix(#"{"verified":false,"schema":1,"transaction_receipt":{"version":4,"#))
     }
 
+    @Test func `a specification has what Apple writes in every transaction receipt, unless it is null`() throws {
+        let text = #""bundle_id":"\#(Minted.bundleID)","product_id":"pro","transaction_id":"10000000000001""#
+        let date = #""purchase_date":"2025-01-31T00:00:00Z""#
+        func info(_ members: String...) throws -> TransactionReceipt {
+            let json = "{\(members.joined(separator: ","))}"
+            let builder = try TransactionReceiptBuilder(json: Array(json.utf8))
+            return try Self.verifier().verifyTransactionReceipt(builder.signed(by: Minted.authority)).transactionReceipt
+        }
+        let receipt = try info(text, date)
+        for key in ["bvrs", "item-id", "original-purchase-date", "original-transaction-id", "quantity"] {
+            #expect(receipt[key] != nil, "\(key)")
+        }
+        #expect(receipt.originalPurchaseDate == receipt.purchaseDate)
+        let none = #""application_version":null,"item_id":null,"original_purchase_date":null"#
+        let bare = try info(text, date, none)
+        for key in ["bvrs", "item-id", "original-purchase-date"] { #expect(bare[key] == nil, "\(key)") }
+    }
+
     @Test func `the JSON of a transaction receipt makes the same receipt again`() throws {
         let builder = Self.builder {
             $0.expiresDate = day(400); $0.webOrderLineItemID = "70001"; $0.isTrialPeriod = true
