@@ -106,7 +106,7 @@ let package = Package(
         // Asks Apple's App Store Server API.
         target(
             "AppStoreServerAPI",
-            ["CLibcurl", strictText, signing, library("AppStoreReceipt")]),
+            ["CLibcurl", strictText, signing, "ServerThreads", library("AppStoreReceipt")]),
         // Asks the App Store what the ledger wants to know, and records what it answers. It does not know what a service is.
         target(
             "Reconciliation",

@@ -14,7 +14,8 @@ extension AppStoreServerClient {
     ) throws(AppStoreServerError) -> NotificationPage {
         let question = Question(
             path: ["inApps", "v1", "notifications", "history"],
-            query: paginationToken.map { [(name: "paginationToken", value: $0)] } ?? [], body: query.body)
+            query: paginationToken.map { [(name: "paginationToken", value: $0)] } ?? [], method: .post,
+            body: Body(json: query.body))
         return try ask(question) { (body) throws(JSONError) in try NotificationPage(body, verifier) }
     }
 
@@ -22,9 +23,10 @@ extension AppStoreServerClient {
     ///
     /// - Throws: ``AppStoreServerErrorCode/notificationURLNotFound`` if App Store Connect has no URL.
     public func requestTestNotification() throws(AppStoreServerError) -> UnsignedTestNotification {
-        try ask(Question(path: ["inApps", "v1", "notifications", "test"], body: [])) { (body) throws(JSONError) in
-            try UnsignedTestNotification(body)
-        }
+        // A POST without a body.
+        let question = Question(
+            path: ["inApps", "v1", "notifications", "test"], method: .post, body: Body(bytes: []))
+        return try ask(question) { (body) throws(JSONError) in try UnsignedTestNotification(body) }
     }
 
     /// Asks what became of a test notification (Get Test Notification Status).

@@ -1,81 +1,134 @@
-import AppStoreReceipt
 import StrictText
 
 extension AppStoreServerClient {
     /// The number of pages after which an answer counts as endless: two million items.
     public static let maximumPageCount = 100_000
 
-    /// Asks for all pages of a customer's transactions.
+    /// Returns the pages of a customer's transactions. Each is asked for when it is wanted.
     ///
     /// - Parameters:
     ///   - id: Any transaction id, original transaction id or app transaction id of the customer.
     ///   - query: Which transactions.
     ///   - revision: The revision of the last page that was read; `nil` for all pages.
-    ///   - body: Takes a page. Returns `false` to ask no more.
-    /// - Throws: ``AppStoreServerError/Reason-swift.enum/endlessPages`` if a page or a revision is repeated.
     public func transactionHistoryPages(
-        of id: String, _ query: TransactionHistoryQuery = TransactionHistoryQuery(), revision: String? = nil,
-        _ body: (TransactionPage) -> Bool
-    ) throws(AppStoreServerError) {
-        try pages(from: revision, { $0.place }, body) { (revision) throws(AppStoreServerError) in
-            try transactionHistory(of: id, query, revision: revision)
+        of id: String, _ query: TransactionHistoryQuery = TransactionHistoryQuery(), revision: String? = nil
+    ) -> AppStoreServerPages<TransactionPage> {
+        AppStoreServerPages(from: revision, { $0.place }) { (revision) throws(AppStoreServerError) in
+            try self.transactionHistory(of: id, query, revision: revision)
         }
     }
 
-    /// Asks for all pages of a customer's refunds.
+    /// Returns the pages of a customer's refunds. Each is asked for when it is wanted.
     ///
     /// - Parameters:
     ///   - id: Any transaction id, original transaction id or app transaction id of the customer.
     ///   - revision: The revision of the last page that was read; `nil` for all pages.
-    ///   - body: Takes a page. Returns `false` to ask no more.
-    /// - Throws: ``AppStoreServerError/Reason-swift.enum/endlessPages`` if a page or a revision is repeated.
-    public func refundHistoryPages(
-        of id: String, revision: String? = nil, _ body: (TransactionPage) -> Bool
-    ) throws(AppStoreServerError) {
-        try pages(from: revision, { $0.place }, body) { (revision) throws(AppStoreServerError) in
-            try refundHistory(of: id, revision: revision)
+    public func refundHistoryPages(of id: String, revision: String? = nil) -> AppStoreServerPages<TransactionPage> {
+        AppStoreServerPages(from: revision, { $0.place }) { (revision) throws(AppStoreServerError) in
+            try self.refundHistory(of: id, revision: revision)
         }
     }
 
-    /// Asks for all pages of notifications.
+    /// Returns the pages of notifications. Each is asked for when it is wanted.
     ///
     /// - Parameters:
     ///   - query: Which notifications.
     ///   - paginationToken: The token of the last page that was read; `nil` for all pages.
-    ///   - body: Takes a page. Returns `false` to ask no more.
-    /// - Throws: ``AppStoreServerError/Reason-swift.enum/endlessPages`` if a page or a token is repeated.
     public func notificationHistoryPages(
-        _ query: NotificationHistoryQuery, paginationToken: String? = nil, _ body: (NotificationPage) -> Bool
-    ) throws(AppStoreServerError) {
-        try pages(from: paginationToken, { $0.place }, body) { (token) throws(AppStoreServerError) in
-            try notificationHistory(query, paginationToken: token)
+        _ query: NotificationHistoryQuery, paginationToken: String? = nil
+    ) -> AppStoreServerPages<NotificationPage> {
+        AppStoreServerPages(from: paginationToken, { $0.place }) { (token) throws(AppStoreServerError) in
+            try self.notificationHistory(query, paginationToken: token)
         }
     }
+}
 
-    private func pages<Page>(
-        from start: String?, _ place: (Page) -> PlaceOfPage, _ body: (Page) -> Bool,
-        _ ask: (String?) throws(AppStoreServerError) -> Page
-    ) throws(AppStoreServerError) {
-        var token = start
-        var seen = Set(start.map { [UTF8Bytes($0)] } ?? [])
-        var lastItems: [UTF8Bytes] = []
-        for _ in 0..<Self.maximumPageCount {
+/// The pages of an answer.
+///
+/// ```swift
+/// for try await page in client.transactionHistoryPages(of: id) { … }
+///
+/// var pages = client.transactionHistoryPages(of: id).makeIterator()
+/// while let page = try pages.next() { … }    // occupies the thread
+/// ```
+///
+/// A page or a token that is repeated ends them with ``AppStoreServerError/Reason-swift.enum/endlessPages``.
+public struct AppStoreServerPages<Page: Sendable>: AsyncSequence, Sendable {
+    public typealias Element = Page
+    public typealias Failure = AppStoreServerError
+
+    private let first: Iterator
+
+    fileprivate init(
+        from start: String?, _ place: @escaping @Sendable (Page) -> PlaceOfPage,
+        _ ask: @escaping @Sendable (String?) throws(AppStoreServerError) -> Page
+    ) {
+        first = Iterator(token: start, seen: Set(start.map { [UTF8Bytes($0)] } ?? []), place: place, ask: ask)
+    }
+
+    /// Returns the iterator for synchronous code.
+    public func makeIterator() -> Iterator { first }
+
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(iterator: first) }
+
+    /// Asks for one page after another, on the thread of the caller.
+    public struct Iterator: Sendable {
+        fileprivate var token: String?
+        fileprivate var seen: Set<UTF8Bytes>
+        fileprivate let place: @Sendable (Page) -> PlaceOfPage
+        fileprivate let ask: @Sendable (String?) throws(AppStoreServerError) -> Page
+        private var lastItems: [UTF8Bytes] = []
+        private var pageCount = 0
+        private var isAtEnd = false
+
+        fileprivate init(
+            token: String?, seen: Set<UTF8Bytes>, place: @escaping @Sendable (Page) -> PlaceOfPage,
+            ask: @escaping @Sendable (String?) throws(AppStoreServerError) -> Page
+        ) {
+            (self.token, self.seen, self.place, self.ask) = (token, seen, place, ask)
+        }
+
+        /// Returns the next page; `nil` after the last one, and after an error.
+        public mutating func next() throws(AppStoreServerError) -> Page? {
+            guard !isAtEnd else { return nil }
+            isAtEnd = true
+            guard pageCount < AppStoreServerClient.maximumPageCount else { throw AppStoreServerError(.endlessPages) }
+            pageCount += 1
             let page = try ask(token)
             let place = place(page)
             guard place.items.isEmpty || place.items != lastItems else { throw AppStoreServerError(.endlessPages) }
-            guard body(page), place.hasMore else { return }
-            guard let next = place.token, seen.insert(UTF8Bytes(next)).inserted else {
-                throw AppStoreServerError(.endlessPages)
+            guard place.hasMore else { return page }
+            // What the page says is genuine: it is returned, and the next call has the error.
+            if let next = place.token, seen.insert(UTF8Bytes(next)).inserted {
+                token = next
+                lastItems = place.items
+            } else {
+                pageCount = .max
             }
-            token = next
-            lastItems = place.items
+            isAtEnd = false
+            return page
         }
-        throw AppStoreServerError(.endlessPages)
+    }
+
+    /// Asks for one page after another, on a thread of the client.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        fileprivate var iterator: Iterator
+
+        public mutating func next() async throws(AppStoreServerError) -> Page? {
+            let before = iterator
+            let (page, after) = try await CallThreads.shared.value { () throws(AppStoreServerError) in
+                var iterator = before
+                let page = try iterator.next()
+                return (page, iterator)
+            }
+            iterator = after
+            return page
+        }
     }
 }
 
 /// Where a page is among the others.
-private struct PlaceOfPage {
+struct PlaceOfPage {
     let token: String?
     let hasMore: Bool
     /// What the verified items of the page are called.

@@ -37,11 +37,31 @@ extension AppStoreServerClient {
     public func transactionHistory(
         of id: String, _ query: TransactionHistoryQuery = TransactionHistoryQuery(), revision: String? = nil
     ) throws(AppStoreServerError) -> TransactionPage {
+        try transactionHistory("v2", of: id, query, revision)
+    }
+
+    private func transactionHistory(
+        _ version: String, of id: String, _ query: TransactionHistoryQuery, _ revision: String?
+    ) throws(AppStoreServerError) -> TransactionPage {
         try Self.checkID(id)
         let members = query.members + (revision.map { [(name: "revision", value: $0)] } ?? [])
-        return try ask(Question(path: ["inApps", "v2", "history", id], query: members)) { (body) throws(JSONError) in
-            try TransactionPage(body, verifier)
+        return try ask(Question(path: ["inApps", version, "history", id], query: members)) {
+            (body) throws(JSONError) in try TransactionPage(body, verifier)
         }
+    }
+
+    /// Asks for a page of the transactions of a customer in the older form (Get Transaction History, version 1), which
+    /// Apple has deprecated: **it omits finished consumables**, so it proves nothing missing. Use
+    /// ``transactionHistory(of:_:revision:)``.
+    ///
+    /// - Parameters:
+    ///   - id: Any transaction id, original transaction id or app transaction id of the customer.
+    ///   - query: Which transactions. It must be the same for all pages.
+    ///   - revision: The revision of the page before; `nil` for the first page.
+    public func transactionHistoryV1(
+        of id: String, _ query: TransactionHistoryQuery = TransactionHistoryQuery(), revision: String? = nil
+    ) throws(AppStoreServerError) -> TransactionPage {
+        try transactionHistory("v1", of: id, query, revision)
     }
 
     /// Asks for a page of the refunded transactions of a customer (Get Refund History, version 2), by the date of the refund.

@@ -14,8 +14,9 @@ import StrictText
 ///
 /// What Apple signed is verified by the verifier, with its policy. What is not signed is in types whose names begin with `Unsigned`; it grants nothing.
 ///
-/// The client asks when it is called, once, and never by itself: it repeats nothing. It is thread-safe, and a call occupies its thread until the answer is there, usually
-/// for 0.1 seconds. It follows no redirects, and asks over HTTPS only.
+/// The client asks when it is called, once, and never by itself: it repeats nothing. It is thread-safe. A call occupies its
+/// thread until the answer is there, usually for 0.1 seconds; in asynchronous code, the calls with `await` occupy a thread
+/// of the client instead. It follows no redirects, and asks over HTTPS only.
 ///
 /// Source: Apple, "App Store Server API".
 public final class AppStoreServerClient: Sendable {
@@ -100,25 +101,55 @@ public final class AppStoreServerClient: Sendable {
 
     // MARK: Requests
 
-    /// A question, before it has a token.
+    /// A request, before it has a token.
     struct Question {
         var path: [String]
         var query: [(name: String, value: String)] = []
-        /// `nil` for GET.
-        var body: [UInt8]?
+        var method = HTTPTransport.Method.get
+        var body: Body?
+    }
+
+    /// The body of a request.
+    struct Body {
+        var bytes: [UInt8]
+        var type: String?
+
+        init(json: [UInt8]) {
+            bytes = json
+            type = "application/json"
+        }
+
+        /// - Parameter type: The media type; `nil` for an empty body.
+        init(bytes: [UInt8], type: String? = nil) {
+            self.bytes = bytes
+            self.type = type
+        }
     }
 
     /// Asks, and reads the body of a success.
     func ask<Answer>(
         _ question: Question, _ read: ([UInt8]) throws(JSONError) -> Answer
     ) throws(AppStoreServerError) -> Answer {
-        let answer = try send(question)
-        guard 200..<300 ~= answer.status else { throw Self.error(answer, at: options.clock()) }
+        let answer = try success(of: question)
         do throws(JSONError) {
             return try read(answer.body)
         } catch {
             throw AppStoreServerError(.unreadable(offset: error.offset), serverDate: answer.date)
         }
+    }
+
+    /// Sends a request whose success has no body. One that is there is ignored.
+    func send(
+        _ method: HTTPTransport.Method, _ path: [String], query: [(name: String, value: String)] = [],
+        _ body: Body? = nil
+    ) throws(AppStoreServerError) {
+        _ = try success(of: Question(path: path, query: query, method: method, body: body))
+    }
+
+    private func success(of question: Question) throws(AppStoreServerError) -> HTTPTransport.Answer {
+        let answer = try send(question)
+        guard 200..<300 ~= answer.status else { throw Self.error(answer, at: options.clock()) }
+        return answer
     }
 
     /// The error that an answer is.
@@ -132,9 +163,10 @@ public final class AppStoreServerClient: Sendable {
         // Apple: "Generate a new token for each request", or for a few of them.
         var headers = ["Authorization: Bearer " + (try signer.token(at: options.clock()))]
         headers.append("Accept: application/json")
-        if question.body.map({ !$0.isEmpty }) ?? false { headers.append("Content-Type: application/json") }
+        if let type = question.body?.type { headers.append("Content-Type: \(type)") }
         do throws(TransportFault) {
-            let request = HTTPTransport.Request(url: baseURL + question.target, headers: headers, body: question.body)
+            let request = HTTPTransport.Request(
+                url: baseURL + question.target, headers: headers, method: question.method, body: question.body?.bytes)
             if let send = options.transport { return try send(request) }
             return try transport.send(request)
         } catch {

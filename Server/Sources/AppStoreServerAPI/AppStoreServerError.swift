@@ -17,6 +17,8 @@ public struct AppStoreServerError: Error, Hashable, Sendable {
         case endlessPages
         /// An argument that Apple would refuse, or that would ask something else.
         case invalidArgument(Argument)
+        /// The request breaks a rule that Apple documents. Nothing was sent.
+        case brokenRule(RequestRule)
         /// libcrypto could not sign.
         case signingFailed
     }
@@ -33,7 +35,8 @@ public struct AppStoreServerError: Error, Hashable, Sendable {
         case timeLimit = "time-limit"
         /// The largest answer.
         case maximumByteCount = "maximum-byte-count"
-        /// A transaction id, an order id or the token of a test notification: 1 to 128 letters, digits, `-`, `_` and `.`.
+        /// A transaction id, an order id, a product id, a locale, or another part of a path: 1 to 128 letters, digits, `-`, `_`
+        /// and `.`.
         case id
     }
 
@@ -84,7 +87,7 @@ public struct AppStoreServerError: Error, Hashable, Sendable {
         // A proxy may have torn it.
         case .unreadable: .retry
         case .endlessPages: .restartPaging
-        case .invalidArgument(.id): .fault
+        case .invalidArgument(.id), .brokenRule: .fault
         case .invalidArgument, .signingFailed: .configuration
         }
     }
@@ -114,6 +117,7 @@ extension AppStoreServerError: CustomStringConvertible {
         case .unreadable(let offset): return "the answer is not the documented JSON, at byte \(offset)"
         case .endlessPages: return "the pages of the answer have no end"
         case .invalidArgument(let argument): return "the argument '\(argument.rawValue)' is not valid"
+        case .brokenRule(let rule): return "the request was not sent: \(rule.text)"
         case .signingFailed: return "libcrypto could not sign the token"
         }
     }

@@ -70,7 +70,7 @@ extension AppStoreServerErrorCode {
         4000031: ("invalid-status", .fault),
         4000033: ("invalid-app-account-token", .fault),
         4000183: ("invalid-app-account-token-uuid", .fault),
-        // Endpoints that this package does not ask.
+        // A fault of a request.
         4000004: ("invalid-limit", .fault),
         4000009: ("invalid-extend-by-days", .fault),
         4000010: ("invalid-extend-reason-code", .fault),

@@ -50,7 +50,7 @@ extension FakeAppStore {
         let perSecond =
             switch endpoint {
             case .refundHistory, .orderLookup: 10
-            case .requestTestNotification, .testNotificationStatus: 1
+            case .requestTestNotification, .testNotificationStatus, .extendAllRenewalDates, .retentionMessaging: 1
             default: 50
             }
         return environment == .production ? perSecond * 3600 : perSecond * 360
@@ -106,41 +106,56 @@ extension FakeAppStore {
 
     // MARK: Routes
 
-    /// An endpoint, and the last segment of its path.
+    /// An endpoint, and the segments of the path that name something.
     private struct Route {
         let endpoint: Endpoint
-        let id: String
+        let names: [String]
+        var id: String { names.last ?? "" }
+
+        /// The first that fits counts. `*` stands for a name, and `**` for all that follow.
+        private static let table: [(method: String, path: String, endpoint: Endpoint)] = [
+            ("POST", "inApps/v1/notifications/history", .notificationHistory),
+            ("POST", "inApps/v1/notifications/test", .requestTestNotification),
+            ("GET", "inApps/v1/notifications/test/*", .testNotificationStatus),
+            ("GET", "inApps/v1/transactions/appTransactions/*", .appTransactionInfo),
+            ("GET", "inApps/v1/transactions/*", .transactionInfo),
+            ("PUT", "inApps/v1/transactions/consumption/*", .sendConsumptionInformationV1),
+            ("PUT", "inApps/v2/transactions/consumption/*", .sendConsumptionInformation),
+            ("PUT", "inApps/v1/transactions/*/appAccountToken", .setAppAccountToken),
+            ("POST", "inApps/v1/transactions/*/finish", .finishTransaction),
+            ("GET", "inApps/v1/subscriptions/extend/mass/*/*", .renewalExtensionStatus),
+            ("POST", "inApps/v1/subscriptions/extend/mass", .extendAllRenewalDates),
+            ("PUT", "inApps/v1/subscriptions/extend/*", .extendRenewalDate),
+            ("GET", "inApps/v1/subscriptions/*", .subscriptionStatuses),
+            ("GET", "inApps/v1/history/*", .transactionHistoryV1),
+            ("GET", "inApps/v2/history/*", .transactionHistory), ("GET", "inApps/v2/refund/lookup/*", .refundHistory),
+            ("GET", "inApps/v1/lookup/*", .orderLookup), ("GET", "inApps/v1/messaging/**", .retentionMessaging),
+            ("PUT", "inApps/v1/messaging/**", .retentionMessaging),
+            ("POST", "inApps/v1/messaging/**", .retentionMessaging),
+            ("DELETE", "inApps/v1/messaging/**", .retentionMessaging),
+        ]
 
         init?(_ request: FakeRequest) {
             let segments = request.path.utf8.split(separator: UInt8(ascii: "/")).map {
                 String(decoding: $0, as: UTF8.self)
             }
-            let isPost = request.method.hasSameBytes(as: "POST")
-            guard isPost || request.method.hasSameBytes(as: "GET") else { return nil }
-            func matches(_ path: String, hasID: Bool) -> Bool {
-                let expected = path.utf8.split(separator: UInt8(ascii: "/"))
-                let start = segments.prefix(expected.count)
-                return segments.count == expected.count + (hasID ? 1 : 0)
-                    && zip(start, expected).allSatisfy { $0.utf8.elementsEqual($1) }
-            }
-            id = segments.last ?? ""
-            if isPost {
-                if matches("inApps/v1/notifications/history", hasID: false) {
-                    endpoint = .notificationHistory
-                } else if matches("inApps/v1/notifications/test", hasID: false) {
-                    endpoint = .requestTestNotification
-                } else {
-                    return nil
+            for row in Self.table where row.method.hasSameBytes(as: request.method) {
+                let expected = row.path.utf8.split(separator: UInt8(ascii: "/"))
+                let isOpen = row.path.utf8.suffix(2).elementsEqual("**".utf8)
+                let count = isOpen ? expected.count - 1 : expected.count
+                guard isOpen ? segments.count > count : segments.count == count else { continue }
+                var names = isOpen ? Array(segments[count...]) : []
+                let fits = zip(segments, expected.prefix(count)).allSatisfy { segment, pattern in
+                    guard pattern.elementsEqual("*".utf8) else { return segment.utf8.elementsEqual(pattern) }
+                    names.append(segment)
+                    return true
                 }
+                guard fits else { continue }
+                endpoint = row.endpoint
+                self.names = names
                 return
             }
-            let routes: [(String, Endpoint)] = [
-                ("inApps/v1/transactions", .transactionInfo), ("inApps/v1/subscriptions", .subscriptionStatuses),
-                ("inApps/v2/history", .transactionHistory), ("inApps/v2/refund/lookup", .refundHistory),
-                ("inApps/v1/lookup", .orderLookup), ("inApps/v1/notifications/test", .testNotificationStatus),
-            ]
-            guard let route = routes.first(where: { matches($0.0, hasID: true) }) else { return nil }
-            endpoint = route.1
+            return nil
         }
     }
 
@@ -158,6 +173,27 @@ extension FakeAppStore {
         case .notificationHistory: value = try notificationHistory(request, mint)
         case .requestTestNotification: value = try requestTestNotification()
         case .testNotificationStatus: value = try testNotificationStatus(route.id, mint)
+        case .transactionHistoryV1:
+            value = try transactionHistory(route.id, request, mint, omitsFinishedConsumables: true)
+        case .appTransactionInfo: value = try appTransactionInfo(route.id, mint)
+        case .extendRenewalDate: value = try extendRenewalDate(route.id, request)
+        case .extendAllRenewalDates: value = try extendAllRenewalDates(request)
+        case .renewalExtensionStatus: value = try renewalExtensionStatus(route.names[0], route.names[1])
+        case .retentionMessaging:
+            guard let answer = try retention(request, route.names) else { return FakeAnswer(status: 200) }
+            value = answer
+        case .setAppAccountToken:
+            try setAppAccountToken(route.id, request)
+            return FakeAnswer(status: 200)
+        case .finishTransaction:
+            try finishTransaction(route.id)
+            return FakeAnswer(status: 200)
+        case .sendConsumptionInformation:
+            try sendConsumptionInformation(route.id, request)
+            return FakeAnswer(status: 202)
+        case .sendConsumptionInformationV1:
+            try sendConsumptionInformationV1(route.id, request)
+            return FakeAnswer(status: 202)
         }
         if fault == .doubleMember, case .object(let members) = value, let first = members.first {
             value.append(first.name, first.value)

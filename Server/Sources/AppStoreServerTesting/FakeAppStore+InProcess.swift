@@ -16,7 +16,7 @@ extension FakeAppStore {
             // `https:`, nothing, and the host with the path.
             let rest = parts.count == 3 ? Array(parts[2]) : []
             let target = rest.firstIndex(of: UInt8(ascii: "/")).map { Array(rest[$0...]) } ?? []
-            var asked = FakeRequest(request.body == nil ? "GET" : "POST", target: target)
+            var asked = FakeRequest(request.method.rawValue, target: target)
             asked.body = request.body ?? []
             for header in request.headers {
                 let name = "Authorization: "

@@ -54,10 +54,18 @@ extension FakeAppStore {
         return answer
     }
 
-    func transactionHistory(_ id: String, _ request: FakeRequest, _ mint: Mint) throws(FakeRefusal) -> JSONValue {
+    func transactionHistory(
+        _ id: String, _ request: FakeRequest, _ mint: Mint, omitsFinishedConsumables: Bool = false
+    ) throws(FakeRefusal) -> JSONValue {
         let filter = try TransactionFilter(request)
         let (_, history) = try found(id)
-        let changed = history.transactions(signedAt: now).filter(filter.accepts).map { builder in
+        // What a receipt omits.
+        let unfinished = Set(
+            history.receipt(signedAt: now).purchases.compactMap { $0.transactionID.map(UTF8Bytes.init) })
+        let changed = history.transactions(signedAt: now).filter(filter.accepts).filter { builder in
+            !omitsFinishedConsumables || builder.productType != .consumable
+                || builder.transactionID.map { unfinished.contains(UTF8Bytes($0)) } ?? false
+        }.map { builder in
             Changed(
                 builder, at: max(builder.purchaseDate ?? .distantPast, builder.revocationDate ?? .distantPast))
         }
@@ -82,7 +90,7 @@ extension FakeAppStore {
         ]
     }
 
-    private func found(_ id: String) throws(FakeRefusal) -> (customer: Int, history: PurchaseHistory) {
+    func found(_ id: String) throws(FakeRefusal) -> (customer: Int, history: PurchaseHistory) {
         let (histories, date) = state.withLock { ($0.histories, $0.now) }
         return try Self.history(ofAnyID: id, in: histories, at: date)
     }

@@ -72,6 +72,7 @@ public final class FakeAppStore: Sendable {
         var spent: [Endpoint: (hour: Int64, count: Int)] = [:]
         var requestCounts: [Endpoint: Int] = [:]
         var tokenCount = 0
+        var changes = Changes()
     }
 
     /// What it was made with.

@@ -84,7 +84,8 @@ public enum NotificationReceivers {
             let body = Array("{\"signedPayload\":\"\(payload)\"}".utf8)
             do throws(TransportFault) {
                 let answer = try transport.send(
-                    HTTPTransport.Request(url: url, headers: ["Content-Type: application/json"], body: body))
+                    HTTPTransport.Request(
+                        url: url, headers: ["Content-Type: application/json"], method: .post, body: body))
                 return 200...206 ~= answer.status ? .success : .unsuccessfulStatus
             } catch {
                 return switch error {

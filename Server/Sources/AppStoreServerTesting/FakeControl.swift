@@ -20,6 +20,8 @@ struct FakeControl: Sendable {
             switch (isPost, request.path) {
             case (false, "/fake/state"): return FakeAnswer(state)
             case (true, "/fake/purchase"): return FakeAnswer(try purchase(body(request, Self.purchaseNames)))
+            case (true, "/fake/consumption-request"):
+                return FakeAnswer(try requestConsumption(body(request, Self.consumptionNames)))
             case (true, "/fake/refund"): return FakeAnswer(try refund(body(request, Self.refundNames)))
             case (true, "/fake/renew"): return FakeAnswer(try renew(body(request, Self.renewNames)))
             case (true, "/fake/clock"): return FakeAnswer(try clock(body(request, Self.clockNames)))
@@ -29,7 +31,7 @@ struct FakeControl: Sendable {
                     status: 404,
                     [
                         "error":
-                            "POST /fake/purchase, /fake/refund, /fake/renew, /fake/clock or /fake/fault, or GET /fake/state"
+                            "POST /fake/purchase, /fake/refund, /fake/renew, /fake/consumption-request, /fake/clock or /fake/fault, or GET /fake/state"
                     ])
             }
         } catch {
@@ -164,6 +166,20 @@ struct FakeControl: Sendable {
         let date = try date(members)
         store.change(customer: customer) { $0.refund(transaction, at: date, percentage: percentage * 1000) }
         return ["transaction_id": .string(transaction.transactionID), "revocation_date": .string(date.description)]
+    }
+
+    private static let consumptionNames = ["transaction_id", "reason", "date"]
+
+    /// The customer asks for a refund, and Apple for what was consumed.
+    private func requestConsumption(_ members: FlatJSON) throws(Problem) -> JSONValue {
+        let (customer, transaction) = try transaction(members)
+        let date = try date(members)
+        let reason = ConsumptionRequestReason(rawValue: members.string("reason") ?? "UNINTENDED_PURCHASE")
+        store.change(customer: customer) { $0.requestRefund(of: transaction, at: date, reason: reason) }
+        return [
+            "transaction_id": .string(transaction.transactionID),
+            "deadline": .string((date + .seconds(12 * 3600)).description),
+        ]
     }
 
     private static let renewNames = ["transaction_id", "date"]

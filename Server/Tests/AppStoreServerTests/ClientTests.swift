@@ -112,10 +112,10 @@ import Testing
         #expect(try shop.client.subscriptionStatuses(of: coins.transactionID, statuses: [.expired]).subscriptions == [])
         var pages = 0
         var ids: [String?] = []
-        try shop.client.transactionHistoryPages(of: coins.transactionID) { page in
+        var iterator = shop.client.transactionHistoryPages(of: coins.transactionID).makeIterator()
+        while let page = try iterator.next() {
             pages += 1
             ids += page.transactions.map { $0.value?.transactionID }
-            return true
         }
         #expect(pages == 3 && ids.count == 50 && Set(ids.compactMap(\.self)).count == 50)
         let refunds = try shop.client.refundHistory(of: coins.transactionID)
@@ -157,10 +157,8 @@ import Testing
         let shop = try Shop()
         let coins = shop.fill(consumables: 25, refunds: 25)
         var ids: [String?] = []
-        try shop.client.refundHistoryPages(of: coins.transactionID) { page in
-            ids += page.transactions.map { $0.value?.transactionID }
-            return true
-        }
+        var pages = shop.client.refundHistoryPages(of: coins.transactionID).makeIterator()
+        while let page = try pages.next() { ids += page.transactions.map { $0.value?.transactionID } }
         // With the first period of the subscription.
         #expect(ids.count == 26 && Set(ids.compactMap(\.self)).count == 26)
     }
@@ -170,10 +168,8 @@ import Testing
         let shop = try Shop()
         let coins = shop.fill()
         var revision: String?
-        try shop.client.transactionHistoryPages(of: coins.transactionID) {
-            revision = $0.unsigned.revision
-            return true
-        }
+        var pages = shop.client.transactionHistoryPages(of: coins.transactionID).makeIterator()
+        while let page = try pages.next() { revision = page.unsigned.revision }
         #expect(try shop.client.transactionHistory(of: coins.transactionID, revision: revision).transactions.isEmpty)
         shop.store.change(customer: 1) { $0.refund(coins, at: Shop.date) }
         let page = try shop.client.transactionHistory(of: coins.transactionID, revision: revision)
@@ -188,10 +184,8 @@ import Testing
             var query = TransactionHistoryQuery()
             change(&query)
             var count = 0
-            try shop.client.transactionHistoryPages(of: coins.transactionID, query) {
-                count += $0.transactions.count
-                return true
-            }
+            var pages = shop.client.transactionHistoryPages(of: coins.transactionID, query).makeIterator()
+            while let page = try pages.next() { count += page.transactions.count }
             return count
         }
         #expect(try count { $0.productIDs = ["pro", "weekly"] } == 5)

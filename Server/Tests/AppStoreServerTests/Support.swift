@@ -65,18 +65,16 @@ extension AppStoreServerClient {
             case .transactionHistory:
                 var ids: [String?] = []
                 var refusals: [SignedItemRefusal?] = []
-                try transactionHistoryPages(of: id) { page in
+                var pages = transactionHistoryPages(of: id).makeIterator()
+                while let page = try pages.next() {
                     refusals += page.transactions.map(\.refusal)
                     ids += page.transactions.map { $0.value?.transactionID }
-                    return true
                 }
                 return Self.words(refusals) + ", \(Set(ids.compactMap(\.self)).count) different"
             case .refundHistory:
                 var refusals: [SignedItemRefusal?] = []
-                try refundHistoryPages(of: id) { page in
-                    refusals += page.transactions.map(\.refusal)
-                    return true
-                }
+                var pages = refundHistoryPages(of: id).makeIterator()
+                while let page = try pages.next() { refusals += page.transactions.map(\.refusal) }
                 return Self.words(refusals)
             case .orderLookup:
                 return Self.words(try order(FakeAppStore.orderID(of: id)).transactions.map(\.refusal))
@@ -85,16 +83,17 @@ extension AppStoreServerClient {
                 var refusals: [SignedItemRefusal?] = []
                 var query = NotificationHistoryQuery(from: Shop.date - .seconds(29 * 86_400), to: Shop.date)
                 query.filter = .transaction(id)
-                try notificationHistoryPages(query) { page in
+                var pages = notificationHistoryPages(query).makeIterator()
+                while let page = try pages.next() {
                     refusals += page.notifications.map { $0.notification?.refusal }
                     ids += page.notifications.map { $0.notification?.value?.notificationUUID }
-                    return true
                 }
                 return Self.words(refusals) + ", \(Set(ids.compactMap(\.self)).count) different"
             case .requestTestNotification:
                 return try requestTestNotification().token.isEmpty ? "no token" : "token"
             case .testNotificationStatus:
                 return Self.words([try testNotificationStatus(token).notification?.refusal])
+            default: return "not asked"
             }
         } catch {
             let wait = error.retryAfter.map { ", asked to wait \($0.components.seconds) s" } ?? ""

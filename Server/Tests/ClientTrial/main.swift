@@ -12,6 +12,8 @@ struct Server: Decodable {
     var keyID: String
     var issuerID: String
     var bundleID: String
+    /// Production without it.
+    var environment: String?
 }
 
 struct Question: Decodable {
@@ -32,6 +34,10 @@ struct Question: Decodable {
     var onlyFailures: Bool?
     /// A revision or a pagination token.
     var page: String?
+    /// What other calls are made with.
+    var texts: [String]?
+    var numbers: [Int]?
+    var bytes: Data?
 }
 
 /// The id of what was verified, `refused`, or null where there is nothing.
@@ -110,8 +116,84 @@ func answer(_ client: AppStoreServerClient, _ question: Question) throws -> [Any
         return [orNull(page.unsigned.paginationToken), page.unsigned.hasMore, page.notifications.map { sent($0) }]
     case "request-test-notification": return [try client.requestTestNotification().token]
     case "test-notification-status": return sent(try client.testNotificationStatus(id))
+    default: return try request(client, question)
+    }
+}
+
+/// Calls that send something beside a question, and what belongs to them.
+func request(_ client: AppStoreServerClient, _ question: Question) throws -> [Any] {
+    let (id, texts, numbers) = (question.id ?? "", question.texts ?? [], question.numbers ?? [])
+    var change: RenewalExtension {
+        .init(days: numbers[0], reason: .init(rawValue: numbers[1]), requestIdentifier: texts[0])
+    }
+    switch question.call {
+    case "app-transaction-info": return [verdict(try client.appTransactionInfo(of: id).appTransaction) { $0.bundleID }]
+    case "transaction-history-v1": return page(try client.transactionHistoryV1(of: id, revision: question.page))
+    case "set-app-account-token": try client.setAppAccountToken(texts[0], ofOriginalTransaction: id)
+    case "finish-transaction": try client.finishTransaction(id)
+    case "send-consumption-information":
+        var request = ConsumptionRequest(
+            customerConsented: true, sampleContentProvided: false, deliveryStatus: .init(rawValue: texts[0]))
+        request.consumptionPercentage = numbers.first
+        request.refundPreference = texts.dropFirst().first.map { .init(rawValue: $0) }
+        try client.sendConsumptionInformation(request, of: id, productType: nil)
+    case "send-consumption-information-v1":
+        var request = ConsumptionRequestV1(
+            customerConsented: true, sampleContentProvided: true, deliveryStatus: numbers[0])
+        (request.consumptionStatus, request.platform, request.accountTenure) = (numbers[1], numbers[2], numbers[3])
+        (request.playTime, request.lifetimeDollarsRefunded) = (numbers[4], numbers[5])
+        (request.lifetimeDollarsPurchased, request.userStatus) = (numbers[6], numbers[7])
+        request.refundPreference = numbers[8]
+        request.appAccountToken = texts.first
+        try client.sendConsumptionInformationV1(request, of: id)
+    case "extend-renewal-date":
+        let answer = try client.extendRenewalDate(ofOriginalTransaction: id, change)
+        return [
+            orNull(answer.originalTransactionID), orNull(answer.webOrderLineItemID), orNull(answer.isSuccessful),
+            orNull(answer.effectiveDate?.millisecondsSince1970),
+        ]
+    case "extend-all-renewal-dates":
+        let storefronts = texts.count > 2 ? Array(texts[2...]) : nil
+        return [
+            orNull(
+                try client.extendRenewalDates(ofAllSubscribersOf: texts[1], change, storefronts: storefronts)
+                    .requestIdentifier)
+        ]
+    case "renewal-extension-status":
+        let status = try client.statusOfRenewalDateExtensions(of: texts[1], requestIdentifier: texts[0])
+        return [
+            orNull(status.requestIdentifier), orNull(status.isComplete), orNull(status.succeededCount),
+            orNull(status.failedCount),
+        ]
+    case "upload-image":
+        let image = RetentionImage(png: Array(question.bytes ?? Data()), size: .init(rawValue: texts[0]))
+        try client.uploadImage(image, identifier: id)
+    case "delete-image": try client.deleteImage(id)
+    case "images":
+        return try client.images().map { [orNull($0.identifier), orNull($0.state), orNull($0.size?.rawValue)] }
+    case "upload-message":
+        var message = RetentionMessage(header: texts[0], body: texts[1])
+        message.image = .init(identifier: texts[2], altText: texts[3])
+        message.headerPosition = .aboveImage
+        message.bulletPoints = [.init(text: texts[4], image: .init(identifier: texts[2], altText: texts[3]))]
+        try client.uploadMessage(message, identifier: id)
+    case "delete-message": try client.deleteMessage(id)
+    case "messages": return try client.messages().map { [orNull($0.identifier), orNull($0.state)] }
+    case "set-default-message": try client.setDefaultMessage(id, of: texts[0], locale: texts[1])
+    case "default-message": return [orNull(try client.defaultMessage(of: texts[0], locale: texts[1]))]
+    case "delete-default-message": try client.deleteDefaultMessage(of: texts[0], locale: texts[1])
+    case "set-realtime-url": try client.setRealtimeURL(texts[0])
+    case "realtime-url": return [orNull(try client.realtimeURL())]
+    case "delete-realtime-url": try client.deleteRealtimeURL()
+    case "start-performance-test":
+        let test = try client.startPerformanceTest(originalTransactionID: id)
+        return [orNull(test.requestID), orNull(test.configuration?.totalRequests)]
+    case "performance-test-result":
+        let result = try client.performanceTestResult(id)
+        return [orNull(result.result), orNull(result.successRate), orNull(result.responseTimes?.p99)]
     default: fatalError("unknown call \(question.call)")
     }
+    return []
 }
 
 func line<Value: Decodable>(_ type: Value.Type) throws -> Value? {
@@ -119,7 +201,7 @@ func line<Value: Decodable>(_ type: Value.Type) throws -> Value? {
 }
 
 guard let server = try line(Server.self) else { fatalError("the first line names the server") }
-let environment = AppStoreEnvironment.production
+let environment = server.environment.flatMap(AppStoreEnvironment.init(rawValue:)) ?? .production
 let key = try InAppPurchaseKey(p8: Array(server.key))
 var options = AppStoreServerClient.Options()
 options.loopbackURL = server.url

@@ -5,28 +5,28 @@ import StrictText
 // the answer unreadable. So is an object that names none of the members, such as `{}` of a proxy: where nothing is to be told, Apple sends empty members.
 
 extension JSONCursor {
-    fileprivate mutating func optionalString() throws(JSONError) -> String? {
+    mutating func optionalString() throws(JSONError) -> String? {
         try readIfNull() ? nil : try readString().value
     }
 
-    fileprivate mutating func optionalInt64() throws(JSONError) -> Int64? {
+    mutating func optionalInt64() throws(JSONError) -> Int64? {
         try readIfNull() ? nil : try readInt64()
     }
 
-    fileprivate mutating func elements(
+    mutating func elements(
         _ body: (inout JSONCursor) throws(JSONError) -> Void
     ) throws(JSONError) {
         if try !readIfNull() { try readArray(body) }
     }
 
-    fileprivate mutating func strings() throws(JSONError) -> [String] {
+    mutating func strings() throws(JSONError) -> [String] {
         var strings: [String] = []
         try elements { (cursor) throws(JSONError) in strings.append(try cursor.readString().value) }
         return strings
     }
 
     /// Reads an object that is the whole text.
-    fileprivate static func readAnswer<Member>(
+    static func readAnswer<Member>(
         _ body: [UInt8], of members: JSONMembers<Member>,
         _ read: (inout JSONCursor, Member) throws(JSONError) -> Void
     ) throws(JSONError) {

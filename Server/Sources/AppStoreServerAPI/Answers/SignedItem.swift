@@ -64,6 +64,15 @@ struct SignedItemVerifier: Sendable {
         }
     }
 
+    func appTransaction(_ jws: String) -> SignedItem<Verified<AppTransaction>> {
+        do throws(VerificationError) {
+            let transaction = try verifier.verifyAppTransaction(jws)
+            return checked(transaction, [transaction.bundleID], transaction.environment)
+        } catch {
+            return .refused(.verification(error))
+        }
+    }
+
     func notification(_ jws: String) -> SignedItem<VerifiedNotification> {
         do throws(VerificationError) {
             let notification = try verifier.verifyNotification(jws)

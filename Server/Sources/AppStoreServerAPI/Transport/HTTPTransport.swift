@@ -7,16 +7,24 @@ import Synchronization
 ///
 /// It follows no redirect, which could lead anywhere; it uses no proxy of the environment; `http:` is for this machine only.
 package final class HTTPTransport: Sendable {
+    package enum Method: String, Sendable {
+        case get = "GET"
+        case post = "POST"
+        case put = "PUT"
+        case delete = "DELETE"
+    }
+
     package struct Request: Sendable {
         package var url: String
         /// Lines, such as `Accept: application/json`.
         package var headers: [String]
-        /// `nil` for GET; a POST otherwise.
+        package var method: Method
         package var body: [UInt8]?
 
-        package init(url: String, headers: [String] = [], body: [UInt8]? = nil) {
+        package init(url: String, headers: [String] = [], method: Method = .get, body: [UInt8]? = nil) {
             self.url = url
             self.headers = headers
+            self.method = method
             self.body = body
         }
     }
@@ -95,10 +103,14 @@ private final class Handle: @unchecked Sendable {
             (CURLOPT_NOSIGNAL, 1), (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_PATH_AS_IS, 1),
             (CURLOPT_TIMEOUT_MS, milliseconds), (CURLOPT_CONNECTTIMEOUT_MS, milliseconds),
         ]
-        let texts: [(CURLoption, String)] = [
+        var texts: [(CURLoption, String)] = [
             (CURLOPT_URL, request.url), (CURLOPT_PROTOCOLS_STR, isLoopback ? "http,https" : "https"),
             (CURLOPT_PROXY, ""), (CURLOPT_USERAGENT, "swift-app-store-receipt"),
         ]
+        // With a body, libcurl would send POST.
+        if request.method == .put || request.method == .delete {
+            texts.append((CURLOPT_CUSTOMREQUEST, request.method.rawValue))
+        }
         var isSet = numbers.allSatisfy { unsafe ledger_curl_set_number(handle, $0, $1) == CURLE_OK }
         isSet = isSet && texts.allSatisfy { unsafe ledger_curl_set_text(handle, $0, $1) == CURLE_OK }
         isSet = unsafe isSet && ledger_curl_set_headers(handle, headers) == CURLE_OK

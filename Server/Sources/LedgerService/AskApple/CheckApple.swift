@@ -167,8 +167,9 @@ struct CheckApple {
         var refused: [UTF8Bytes: Int] = [:]
         var failure: LedgerError?
         var pageCount = 0
-        try asker.app.client.notificationHistoryPages(NotificationHistoryQuery(from: now - Self.countedTime, to: now)) {
-            page in
+        let query = NotificationHistoryQuery(from: now - Self.countedTime, to: now)
+        var pages = asker.app.client.notificationHistoryPages(query).makeIterator()
+        while failure == nil, pageCount < Self.maximumPageCount, let page = try pages.next() {
             pageCount += 1
             for refusal in page.notifications.compactMap({ $0.notification?.refusal }) {
                 refused[UTF8Bytes(refusal.code), default: 0] += 1
@@ -187,7 +188,6 @@ struct CheckApple {
             } catch {
                 failure = error
             }
-            return failure == nil && pageCount < Self.maximumPageCount
         }
         if let failure {
             say("The ledger cannot be read: \(failure).", .trouble)

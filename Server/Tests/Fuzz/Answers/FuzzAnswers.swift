@@ -24,7 +24,7 @@ func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
                 status: statuses[Int(status) % statuses.count], body: body,
                 retryAfter: String(decoding: body.prefix(24), as: UTF8.self))
         }
-        ask(client, question % 8, body)
+        ask(client, question % 14, body)
         requestCount = requests.withLock { $0 }
         check(requestCount <= 2, "\(requestCount) requests for pages that repeat")
     }
@@ -45,21 +45,27 @@ private func ask(_ client: AppStoreServerClient, _ question: UInt8, _ body: [UIn
         case 0: checkGenuine([try client.transactionInfo(of: shop.id).transaction].compactMap(\.self))
         case 1: checkGenuine(try client.subscriptionStatuses(of: shop.id).subscriptions.compactMap(\.transaction))
         case 2:
-            try client.transactionHistoryPages(of: shop.id) {
-                checkGenuine($0.transactions); return true
-            }
+            var pages = client.transactionHistoryPages(of: shop.id).makeIterator()
+            while let page = try pages.next() { checkGenuine(page.transactions) }
         case 3:
-            try client.refundHistoryPages(of: shop.id) {
-                checkGenuine($0.transactions); return true
-            }
+            var pages = client.refundHistoryPages(of: shop.id).makeIterator()
+            while let page = try pages.next() { checkGenuine(page.transactions) }
         case 4: checkGenuine(try client.order("MX1").transactions)
         case 5:
             let query = NotificationHistoryQuery(from: Shop.date - .seconds(86_400), to: Shop.date)
-            try client.notificationHistoryPages(query) { page in
+            var pages = client.notificationHistoryPages(query).makeIterator()
+            while let page = try pages.next() {
                 for item in page.notifications { checkGenuine(item.notification?.value) }
-                return true
             }
         case 6: _ = try client.requestTestNotification()
+        case 8: _ = try client.appTransactionInfo(of: shop.id)
+        case 9:
+            let change = RenewalExtension(days: 1, reason: .other, requestIdentifier: "1")
+            _ = try client.extendRenewalDate(ofOriginalTransaction: "1", change)
+        case 10: _ = try client.statusOfRenewalDateExtensions(of: "pro", requestIdentifier: "1")
+        case 11: _ = try client.images()
+        case 12: _ = try client.messages()
+        case 13: _ = try client.performanceTestResult("1")
         default: checkGenuine(try client.testNotificationStatus("token").notification?.value)
         }
     } catch {

@@ -1,0 +1,71 @@
+import StrictText
+
+extension AppStoreServerClient {
+    /// Extends the renewal date of a subscription (Extend a Subscription Renewal Date). **It cannot be undone**, and the
+    /// customer gets an e-mail.
+    ///
+    /// Apple allows two extensions in 365 days, and none of a subscription that is free, expired, or not paid for. If the
+    /// answer is lost, ask for the renewal date before you send it again: Apple does not document that a repeated request
+    /// changes nothing.
+    ///
+    /// - Parameters:
+    ///   - originalTransactionID: The original transaction id.
+    ///   - renewalExtension: By how much, and why.
+    /// - Returns: The answer, which can say that nothing was extended.
+    /// - Throws: ``AppStoreServerError/Reason-swift.enum/brokenRule(_:)`` for a request that Apple documents to refuse.
+    public func extendRenewalDate(
+        ofOriginalTransaction originalTransactionID: String, _ renewalExtension: RenewalExtension
+    ) throws(AppStoreServerError) -> UnsignedRenewalExtension {
+        try Self.checkID(originalTransactionID)
+        try renewalExtension.check()
+        let question = Question(
+            path: ["inApps", "v1", "subscriptions", "extend", originalTransactionID], method: .put,
+            body: Body(json: JSONWriter.object(renewalExtension.write)))
+        return try ask(question) { (body) throws(JSONError) in try UnsignedRenewalExtension(body) }
+    }
+
+    /// Extends the renewal dates of all active subscribers (Extend Subscription Renewal Dates for All Active Subscribers).
+    /// **It cannot be undone**, and every customer gets an e-mail.
+    ///
+    /// Apple answers at once, and takes hours to days. If the answer is lost, send it again with the same identifier.
+    ///
+    /// - Parameters:
+    ///   - productID: The subscription.
+    ///   - renewalExtension: By how much, and why.
+    ///   - storefronts: The country codes of storefronts (ISO 3166-1 alpha-3); `nil` for all.
+    /// - Throws: ``AppStoreServerError/Reason-swift.enum/brokenRule(_:)`` for a request that Apple documents to refuse.
+    public func extendRenewalDates(
+        ofAllSubscribersOf productID: String, _ renewalExtension: RenewalExtension, storefronts: [String]? = nil
+    ) throws(AppStoreServerError) -> UnsignedMassExtension {
+        try Self.checkID(productID)
+        try renewalExtension.check()
+        if let storefronts {
+            let areCodes = storefronts.allSatisfy { code in
+                code.utf8.count == 3 && code.utf8.allSatisfy { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 }
+            }
+            try AppStoreServerError.check(.storefrontCountryCodes, areCodes && !storefronts.isEmpty)
+        }
+        let body = JSONWriter.object { writer in
+            renewalExtension.write(to: &writer)
+            writer.member("productId", productID)
+            if let storefronts { writer.member("storefrontCountryCodes", storefronts) }
+        }
+        let question = Question(
+            path: ["inApps", "v1", "subscriptions", "extend", "mass"], method: .post, body: Body(json: body))
+        return try ask(question) { (body) throws(JSONError) in try UnsignedMassExtension(body) }
+    }
+
+    /// Asks what became of the extension of all subscriptions (Get Status of Subscription Renewal Date Extensions).
+    ///
+    /// - Parameters:
+    ///   - productID: The subscription.
+    ///   - requestIdentifier: The identifier of the request.
+    public func statusOfRenewalDateExtensions(
+        of productID: String, requestIdentifier: String
+    ) throws(AppStoreServerError) -> UnsignedMassExtensionStatus {
+        try Self.checkID(productID)
+        try Self.checkID(requestIdentifier)
+        let path = ["inApps", "v1", "subscriptions", "extend", "mass", productID, requestIdentifier]
+        return try ask(Question(path: path)) { (body) throws(JSONError) in try UnsignedMassExtensionStatus(body) }
+    }
+}

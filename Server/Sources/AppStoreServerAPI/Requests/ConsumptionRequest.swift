@@ -1,0 +1,161 @@
+public import AppStoreReceipt
+import StrictText
+
+/// The answer to a `CONSUMPTION_REQUEST` (Send Consumption Information, version 2).
+///
+/// Send it within 12 hours of the notification, and only if the customer consented: Apple says not to answer otherwise.
+/// Asking for consent is up to you. Purchases that use the Advanced Commerce API need ``ConsumptionRequestV1``.
+///
+/// Source: Apple, "ConsumptionRequest" (App Store Server API 1.19).
+public struct ConsumptionRequest: Hashable, Sendable {
+    /// Whether the customer consented to this information being sent. It must be `true`.
+    public var customerConsented: Bool
+    /// Whether the customer could try the content, or was told about it, before the purchase.
+    public var sampleContentProvided: Bool
+    /// Whether the product was delivered and worked.
+    public var deliveryStatus: DeliveryStatus
+    /// How much of the whole purchase was consumed, in thousandths of a percent: 0 to 100,000. With a quantity of two, of
+    /// which one was used, it is 50,000.
+    ///
+    /// `nil` for none. A subscription that renews must have none, and what was not delivered none or 0.
+    public var consumptionPercentage: Int?
+    /// What you prefer; `nil` for nothing. Apple decides.
+    public var refundPreference: RefundPreference?
+
+    /// Creates an answer without a percentage and without a preference.
+    public init(customerConsented: Bool, sampleContentProvided: Bool, deliveryStatus: DeliveryStatus) {
+        self.customerConsented = customerConsented
+        self.sampleContentProvided = sampleContentProvided
+        self.deliveryStatus = deliveryStatus
+    }
+
+    /// Whether a product was delivered. Values that Apple adds later can be made from their text.
+    public struct DeliveryStatus: RawRepresentable, Hashable, Sendable {
+        public var rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// It was delivered, and works.
+        public static let delivered = Self(rawValue: "DELIVERED")
+        /// It was not delivered, or does not work as it should.
+        public static let undeliveredQualityIssue = Self(rawValue: "UNDELIVERED_QUALITY_ISSUE")
+        /// Another product was delivered.
+        public static let undeliveredWrongItem = Self(rawValue: "UNDELIVERED_WRONG_ITEM")
+        /// It was not delivered because a server failed.
+        public static let undeliveredServerOutage = Self(rawValue: "UNDELIVERED_SERVER_OUTAGE")
+        /// It was not delivered for another reason.
+        public static let undeliveredOther = Self(rawValue: "UNDELIVERED_OTHER")
+    }
+
+    /// What a developer prefers. Values that Apple adds later can be made from their text.
+    public struct RefundPreference: RawRepresentable, Hashable, Sendable {
+        public var rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// No refund.
+        public static let decline = Self(rawValue: "DECLINE")
+        /// A refund of everything.
+        public static let grantFull = Self(rawValue: "GRANT_FULL")
+        /// A refund of what was not consumed.
+        public static let grantProrated = Self(rawValue: "GRANT_PRORATED")
+    }
+
+    /// - Parameter type: The type of the product. `nil` or an unknown type leaves its rules to Apple.
+    func check(for type: ProductType?) throws(AppStoreServerError) {
+        try AppStoreServerError.check(.customerConsented, customerConsented)
+        if let consumptionPercentage {
+            try AppStoreServerError.check(.consumptionPercentage, 0...100_000 ~= consumptionPercentage)
+            try AppStoreServerError.check(.subscriptionPercentage, type != .autoRenewableSubscription)
+            try AppStoreServerError.check(
+                .undeliveredPercentage, deliveryStatus == .delivered || consumptionPercentage == 0)
+        }
+        guard refundPreference == .grantProrated, let type,
+            [.consumable, .nonConsumable, .nonRenewingSubscription].contains(type)
+        else { return }
+        try AppStoreServerError.check(.proratedPercentage, 1..<100_000 ~= consumptionPercentage ?? 0)
+    }
+
+    var json: [UInt8] {
+        JSONWriter.object { writer in
+            writer.member("customerConsented", customerConsented)
+            writer.member("sampleContentProvided", sampleContentProvided)
+            writer.member("deliveryStatus", deliveryStatus.rawValue)
+            if let consumptionPercentage { writer.member("consumptionPercentage", consumptionPercentage) }
+            writer.member("refundPreference", ifAny: refundPreference?.rawValue)
+        }
+    }
+}
+
+/// The answer to a `CONSUMPTION_REQUEST` in the older form (Send Consumption Information, version 1), which purchases need
+/// that use the Advanced Commerce API: version 2 refuses those.
+///
+/// Every member but the preference is required. 0 means that you do not say.
+///
+/// Source: Apple, "ConsumptionRequestV1".
+public struct ConsumptionRequestV1: Hashable, Sendable {
+    /// Whether the customer consented to this information being sent. It must be `true`.
+    public var customerConsented: Bool
+    /// 1: nothing was consumed; 2: a part; 3: everything.
+    public var consumptionStatus = 0
+    /// 1: consumed on a platform of Apple; 2: on another one.
+    public var platform = 0
+    /// Whether the customer could try the content, or was told about it, before the purchase.
+    public var sampleContentProvided: Bool
+    /// 0: delivered; 1: quality; 2: wrong item; 3: a server failed; 4: the currency of the app changed; 5: other.
+    public var deliveryStatus: Int
+    /// The UUID of the account; `nil` for none.
+    public var appAccountToken: String?
+    /// The age of the account. 1: up to 3 days; 2: 10; 3: 30; 4: 90; 5: 180; 6: 365; 7: more.
+    public var accountTenure = 0
+    /// The time of use. 1: up to 5 minutes; 2: 60 minutes; 3: 6 hours; 4: 24 hours; 5: 4 days; 6: 16 days; 7: more.
+    public var playTime = 0
+    /// What the customer got back in all, on all platforms. 1: 0 USD; 2: up to 49.99; 3: 99.99; 4: 499.99; 5: 999.99;
+    /// 6: 1,999.99; 7: more.
+    public var lifetimeDollarsRefunded = 0
+    /// What the customer paid in all, on all platforms, in the steps of ``lifetimeDollarsRefunded``.
+    public var lifetimeDollarsPurchased = 0
+    /// 1: the account is active; 2: suspended; 3: terminated; 4: limited.
+    public var userStatus = 0
+    /// 1: you prefer that Apple grants the refund; 2: that it declines; 3: you have no preference. `nil` leaves it out.
+    public var refundPreference: Int?
+
+    /// Creates an answer that does not say anything else.
+    public init(customerConsented: Bool, sampleContentProvided: Bool, deliveryStatus: Int) {
+        self.customerConsented = customerConsented
+        self.sampleContentProvided = sampleContentProvided
+        self.deliveryStatus = deliveryStatus
+    }
+
+    func check() throws(AppStoreServerError) {
+        try AppStoreServerError.check(.customerConsented, customerConsented)
+        if let appAccountToken { try AppStoreServerError.check(.uuid, appAccountToken.isUUID) }
+    }
+
+    var json: [UInt8] {
+        JSONWriter.object { writer in
+            writer.member("customerConsented", customerConsented)
+            writer.member("consumptionStatus", consumptionStatus)
+            writer.member("platform", platform)
+            writer.member("sampleContentProvided", sampleContentProvided)
+            writer.member("deliveryStatus", deliveryStatus)
+            // Required: without a token, it is empty.
+            writer.member("appAccountToken", appAccountToken ?? "")
+            writer.member("accountTenure", accountTenure)
+            writer.member("playTime", playTime)
+            writer.member("lifetimeDollarsRefunded", lifetimeDollarsRefunded)
+            writer.member("lifetimeDollarsPurchased", lifetimeDollarsPurchased)
+            writer.member("userStatus", userStatus)
+            if let refundPreference { writer.member("refundPreference", refundPreference) }
+        }
+    }
+}
+
+extension JSONWriter {
+    /// Returns an object.
+    static func object(_ members: (inout JSONWriter) -> Void) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        members(&writer)
+        writer.endObject()
+        return writer.bytes
+    }
+}

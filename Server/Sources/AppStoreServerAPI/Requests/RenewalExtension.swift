@@ -1,0 +1,82 @@
+public import AppStoreReceipt
+import StrictText
+
+/// An extension of renewal dates.
+///
+/// Source: Apple, "ExtendRenewalDateRequest" and "MassExtendRenewalDateRequest".
+public struct RenewalExtension: Hashable, Sendable {
+    /// The number of days: 1 to 90.
+    public var days: Int
+    /// The reason, which the customer may be told.
+    public var reason: Reason
+    /// Your name for the request, of 1 to 128 characters.
+    ///
+    /// Apple documents that repeating a mass extension with one identifier changes nothing. It does not for the extension
+    /// of one subscription: after a lost answer, compare the renewal date before you send it again.
+    public var requestIdentifier: String
+
+    /// Creates an extension.
+    public init(days: Int, reason: Reason, requestIdentifier: String) {
+        self.days = days
+        self.reason = reason
+        self.requestIdentifier = requestIdentifier
+    }
+
+    /// The reason for an extension. Values that Apple adds later can be made from their number.
+    public struct Reason: RawRepresentable, Hashable, Sendable {
+        public var rawValue: Int
+        public init(rawValue: Int) { self.rawValue = rawValue }
+
+        /// Not said.
+        public static let undeclared = Self(rawValue: 0)
+        /// To satisfy the customer.
+        public static let customerSatisfaction = Self(rawValue: 1)
+        /// Another reason.
+        public static let other = Self(rawValue: 2)
+        /// The service was out of order.
+        public static let serviceIssue = Self(rawValue: 3)
+    }
+
+    func check() throws(AppStoreServerError) {
+        try AppStoreServerError.check(.extendByDays, 1...90 ~= days)
+        try AppStoreServerError.check(.requestIdentifier, 1...128 ~= requestIdentifier.unicodeScalars.count)
+    }
+
+    func write(to writer: inout JSONWriter) {
+        writer.member("extendByDays", days)
+        writer.member("extendReasonCode", reason.rawValue)
+        writer.member("requestIdentifier", requestIdentifier)
+    }
+}
+
+/// The answer to Extend a Subscription Renewal Date. It is not signed.
+public struct UnsignedRenewalExtension: Hashable, Sendable {
+    /// `originalTransactionId`.
+    public let originalTransactionID: String?
+    /// `webOrderLineItemId`: the period that is longer now.
+    public let webOrderLineItemID: String?
+    /// `success`. An answer with the status 200 can say `false`.
+    public let isSuccessful: Bool?
+    /// `effectiveDate`: the new renewal date.
+    public let effectiveDate: Instant?
+}
+
+/// The answer to Extend Subscription Renewal Dates for All Active Subscribers. It is not signed.
+public struct UnsignedMassExtension: Hashable, Sendable {
+    /// `requestIdentifier`.
+    public let requestIdentifier: String?
+}
+
+/// The answer to Get Status of Subscription Renewal Date Extensions. It is not signed.
+public struct UnsignedMassExtensionStatus: Hashable, Sendable {
+    /// `requestIdentifier`.
+    public let requestIdentifier: String?
+    /// `complete`.
+    public let isComplete: Bool?
+    /// `completeDate`; `nil` as long as it is not complete, as are the counts.
+    public let completeDate: Instant?
+    /// `succeededCount`.
+    public let succeededCount: Int64?
+    /// `failedCount`.
+    public let failedCount: Int64?
+}
