@@ -46,7 +46,7 @@ private enum AdvancedCommerceRequest {
         var hasReference = false
         try cursor.readObject(of: infoMembers) { (cursor, _) throws(JSONError) in
             let text = try cursor.readString()
-            guard UUIDText.lowercased(text.value) != nil else {
+            guard case .some = UUIDText.lowercased(text.value) else {
                 throw JSONError(.unexpectedValue, offset: text.offset)
             }
             hasReference = true

@@ -25,7 +25,7 @@ public struct SignerSettings {
                     isKnown = false
                     return
                 }
-                guard texts[member] == nil else { throw JSONError(.duplicateMember, offset: name.offset) }
+                guard !texts.keys.contains(member) else { throw JSONError(.duplicateMember, offset: name.offset) }
                 texts[member] = try cursor.readString().value
             }
         }
@@ -35,7 +35,7 @@ public struct SignerSettings {
 
     /// Whether exactly one key is passed or named.
     public func hasOneKey(besides isPassed: Bool) -> Bool {
-        [isPassed, texts[.keyFile] != nil, texts[.keyCredential] != nil].count { $0 } == 1
+        [isPassed, texts.keys.contains(.keyFile), texts.keys.contains(.keyCredential)].count { $0 } == 1
     }
 
     /// Makes the signer.
