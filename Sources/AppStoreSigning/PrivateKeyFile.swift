@@ -23,13 +23,12 @@ struct PrivateKeyFile {
     private var otherKind: InAppPurchaseKey.Kind?
 
     init(_ p8: Span<UInt8>) throws(SigningError) {
-        let body = try Self.body(of: p8)
-        var der: [UInt8]
-        do throws(Base64Error) {
-            der = try Base64.decode(p8.extracting(body), as: .pem)
-        } catch {
-            throw SigningError(.unusableKey(.notPEM), offset: body.lowerBound + error.offset)
-        }
+        var der = try Self.contents(of: p8)
+        try self.init(erasing: &der)
+    }
+
+    /// - Parameter der: The decoded block, which is overwritten.
+    init(erasing der: inout [UInt8]) throws(SigningError) {
         defer { der.erase() }
         do throws(ASN1DecodingError) {
             try ASN1Cursor.decode(der.span) { (input) throws(ASN1DecodingError) in
@@ -41,6 +40,28 @@ struct PrivateKeyFile {
         }
         if let otherKind { throw SigningError(.unusableKey(.otherKind(otherKind))) }
     }
+
+    private static func contents(of p8: Span<UInt8>) throws(SigningError) -> [UInt8] {
+        let body = try body(of: p8)
+        // Without line breaks: for a text of many, the decoder would free larger memory than it returns, and leave the key in it.
+        var text: [UInt8] = []
+        text.reserveCapacity(body.count)
+        defer { text.erase() }
+        for index in body where !isLineBreak(p8[index]) { text.append(p8[index]) }
+        do throws(Base64Error) {
+            return try Base64.decode(text.span, as: .pem)
+        } catch {
+            var left = error.offset
+            let offset = body.first { index in
+                guard !isLineBreak(p8[index]) else { return false }
+                left -= 1
+                return left < 0
+            }
+            throw SigningError(.unusableKey(.notPEM), offset: offset ?? body.upperBound)
+        }
+    }
+
+    private static func isLineBreak(_ byte: UInt8) -> Bool { byte == .lineFeed || byte == .carriageReturn }
 
     /// Returns where the base64 of the only block is.
     private static func body(of p8: Span<UInt8>) throws(SigningError) -> Range<Int> {

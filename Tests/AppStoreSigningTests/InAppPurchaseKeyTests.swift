@@ -1,4 +1,6 @@
+import Dispatch
 import Foundation
+import Synchronization
 import Testing
 
 @testable @_spi(Surfaces) import AppStoreSigning
@@ -57,11 +59,32 @@ import Testing
         #expect(accepted <= 4, "\(accepted)")
     }
 
+    @Test func `a character that is not base64 is refused where it is`() throws {
+        let bytes = try SharedCases.bytes(of: "crlf.p8")
+        let lines = bytes.indices.filter { bytes[$0] == UInt8(ascii: "\n") }
+        for index in lines[0] + 1..<lines[lines.count - 2] where bytes[index] >= UInt8(ascii: "0") {
+            var changed = bytes
+            changed[index] = UInt8(ascii: "*")
+            let error = #expect(throws: SigningError.self) { try InAppPurchaseKey(p8: changed) }
+            #expect(error?.code == "key-not-pem" && error?.offset == index)
+        }
+    }
+
     @Test func `the bytes that a key is made of are overwritten, also if it is refused`() throws {
         for file in ["key.p8", "rsa.p8", "text.p8", "encrypted.p8"] {
             var bytes = try SharedCases.bytes(of: file)
             _ = try? InAppPurchaseKey(erasing: &bytes)
             #expect(!bytes.isEmpty && bytes.allSatisfy { $0 == 0 }, "\(file)")
+        }
+    }
+
+    @Test func `the decoded block of a key is overwritten, also if it is another kind`() throws {
+        for file in ["key.p8", "rsa.p8", "trailing.p8", "zero.p8"] {
+            let text = String(decoding: try SharedCases.bytes(of: file), as: UTF8.self)
+            let base64 = text.split(separator: "\n").filter { !$0.hasPrefix("-----") }.joined()
+            var der = Array(try #require(Data(base64Encoded: base64)))
+            _ = try? PrivateKeyFile(erasing: &der)
+            #expect(!der.isEmpty && der.allSatisfy { $0 == 0 }, "\(file)")
         }
     }
 
@@ -212,16 +235,32 @@ import Testing
         copy.arguments = ["-m", "600", SharedCases.folder.appending(path: "erased.p8").path, path]
         try copy.run()
         copy.waitUntilExit()
+        // A file with so much whitespace that its decoder gets memory in which there is room for much more.
+        let wide = folder.url.appending(path: "wide.p8").path
+        let sed = Process()
+        sed.executableURL = URL(filePath: "/bin/sh")
+        sed.arguments = ["-c", "umask 077; sed '2,4s/./&\\n\\n\\n\\n\\n\\n\\n\\n/g' \(path) > \(wide)"]
+        try sed.run()
+        sed.waitUntilExit()
         let search = Search()
         defer { search.end() }
         #expect(try search.counts() == [0, 0, 0])
-        var signer: AppStoreSigner? = try AppStoreSigner(
-            keyID: "1", issuerID: "1", bundleID: "1", key: InAppPurchaseKey(file: path))
-        for _ in 0..<20 { _ = try signer?.signPromotionalOffer(productID: "1", offerID: "1", transactionID: nil) }
-        // Only libcrypto has it: once, to compute with.
-        let alive = try search.counts()
-        #expect(alive[0] == 0 && alive[1] >= 1 && alive[2] == 0, "\(alive)")
-        signer = nil
+        // Many, on threads of their own: what one frees, it would use again for the next.
+        let keys = Mutex<[InAppPurchaseKey]>([])
+        DispatchQueue.concurrentPerform(iterations: 32) {
+            guard let key = try? InAppPurchaseKey(file: $0 % 2 == 0 ? path : wide) else { return }
+            keys.withLock { $0.append(key) }
+        }
+        // Only libcrypto has them: each once, to compute with.
+        let loaded = try search.counts()
+        #expect(loaded[0] == 0 && loaded[1] >= 32 && loaded[2] == 0, "\(loaded)")
+        DispatchQueue.concurrentPerform(iterations: 32) { index in
+            let key = keys.withLock { $0[index] }
+            for _ in 0..<10 { _ = try? key.es256Signature(of: [1, 2, 3].span) }
+        }
+        let used = try search.counts()
+        #expect(used[0] == 0 && used[1] >= 32 && used[2] == 0, "\(used)")
+        keys.withLock { $0.removeAll() }
         #expect(try search.counts() == [0, 0, 0])
     }
 }
