@@ -71,7 +71,12 @@ struct RecoverRequest {
         let texts = try RequestTexts(body, Self.members)
         account = texts[.account]
         switch (texts[.transactionID], texts[.orderID]) {
-        case (let id?, nil): subject = .transaction(id)
+        case (let id?, nil):
+            // Apple is asked about no other environments.
+            guard TransactionIDForm.isApples(id, in: .production) else {
+                throw .invalid("'transaction_id' must be \(TransactionIDForm.words)")
+            }
+            subject = .transaction(id)
         case (nil, let id?): subject = .order(id)
         default: throw .invalid("one of 'transaction_id' and 'order_id' is required")
         }

@@ -89,7 +89,14 @@ extension PurchaseLedger {
             let tokens = movesTokens ? try connection.lockTokens(of: account) : []
             // One of them was joined with another family meanwhile, became another's, or became the account's by a token.
             guard try families("") == ids else { throw .conflict }
-            guard !ids.isEmpty || !tokens.isEmpty else { throw LedgerError(.notFound, "purchase of the account") }
+            guard !ids.isEmpty || !tokens.isEmpty else {
+                if let transactionID, !SupportID.isOne(transactionID),
+                    !TransactionIDForm.isApples(transactionID, in: environment)
+                {
+                    throw LedgerError(.invalidText, "transaction_id: \(TransactionIDForm.words)")
+                }
+                throw LedgerError(.notFound, "purchase of the account")
+            }
             var events: [LedgerEvent] = []
             let loaded = try FamilyContents.load(ids, connection)
             for case (let family, let contents?) in ids.map({ ($0, loaded[$0]) }) {

@@ -98,6 +98,7 @@ import TrialSupport
             Clues.isOrderID("MX1A2B3C4D") && Clues.isOrderID("MXABCDEFGH") && !Clues.isOrderID("mx1a2b3c4d")
                 && !Clues.isOrderID("MARIA"))
         #expect(Clues.isTransactionID("340000000000001") && !Clues.isTransactionID("34000000x"))
+        #expect(!Clues.isTransactionID("0340000000000001") && !Clues.isTransactionID("12345678901234567890"))
     }
 
     @Test func `a form is read as browsers send it`() throws {

@@ -98,5 +98,12 @@ extension TransactionName {
         try LedgerText.check(transactionID, "transaction_id")
     }
 
+    /// Throws an error for an id that Apple cannot have given. Ask the ledger before: it may have one that was imported by 0.3.0, or one of its own.
+    func checkForm() throws(LedgerError) {
+        guard TransactionIDForm.isApples(transactionID, in: environment) || SupportID.isOne(transactionID) else {
+            throw LedgerError(.invalidText, "transaction_id: \(TransactionIDForm.words)")
+        }
+    }
+
     fileprivate var texts: [String] { [environment.rawValue, bundleID, transactionID] }
 }

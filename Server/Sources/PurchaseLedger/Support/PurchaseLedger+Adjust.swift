@@ -101,6 +101,7 @@ extension SQLConnection {
             """, key.columns)
         // What another account has is not told.
         guard let row = found.first, try row.text(0).hasSameBytes(as: account) else {
+            try TransactionName(key).checkForm()
             throw LedgerError(.notFound, "grant of the account")
         }
         var purchases = try purchases(of: key)

@@ -28,6 +28,9 @@ extension Reconciler {
     package var inquiry: AppleInquiry {
         { (name) throws(LedgerError) in
             let (id, app) = (name.transactionID, AskedApp(name.environment, name.bundleID))
+            guard name.isOrder || TransactionIDForm.isApples(id, in: name.environment) else {
+                return AppleAnswer(kind: .invalid)
+            }
             do throws(RecoveryError) {
                 let found = try self.recover(name.isOrder ? .order(id) : .transaction(id), of: app).transactionIDs
                 return AppleAnswer(

@@ -1,3 +1,4 @@
+import PurchaseLedger
 import StrictText
 
 /// The words of a text that can name something: ids, tokens, accounts.
@@ -90,9 +91,9 @@ struct Clues {
         return word.contains { 0x30...0x39 ~= $0 } ? (word.count >= 10 ? 1 : 3) : 4
     }
 
-    /// Whether a word can be a transaction's id, which Apple would know.
+    /// Whether a word can be a transaction's id, which Apple would know. Shorter numbers are counts and dates.
     static func isTransactionID(_ word: String) -> Bool {
-        6...32 ~= word.utf8.count && word.utf8.allSatisfy { 0x30...0x39 ~= $0 }
+        word.utf8.count >= 6 && TransactionIDForm.isApples(word, in: .production)
     }
 
     /// Whether a word can be the order id of Apple's e-mail, such as `MX1A2B3C4D`: one of twenty has no digit.

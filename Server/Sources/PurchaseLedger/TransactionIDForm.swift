@@ -1,0 +1,44 @@
+package import AppStoreReceipt
+
+/// The forms of the transaction ids that Apple has used. An id without a signature must have one of them: in a table that a spreadsheet saved, it can be `3.4E+14`, which is many
+/// purchases or none.
+package enum TransactionIDForm: CaseIterable {
+    /// StoreKit's `Transaction.id` is a `UInt64`, and the App Store Server API has it as a text. In receipts since 2010, production's have 14 or 15 digits, and the sandbox's 16, beginning with
+    /// 1000000 or 2000000; `appTransactionId`, which Apple takes in their place, has 18.
+    case number
+    /// StoreKit Testing in Xcode, and local tests of StoreKit 2, count from 0. The receipts that Apple's server libraries have as examples begin so.
+    case count
+
+    /// The environments whose ids have this form.
+    var environments: Set<AppStoreEnvironment> {
+        switch self {
+        case .number: Set(AppStoreEnvironment.allCases)
+        case .count: [.xcode, .localTesting]
+        }
+    }
+
+    private static let maximumDigitCount = 19
+
+    private func matches(_ id: String) -> Bool {
+        guard 1...Self.maximumDigitCount ~= id.utf8.count,
+            id.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 })
+        else { return false }
+        let isZeroFirst = id.utf8.first == UInt8(ascii: "0")
+        return switch self {
+        case .number: !isZeroFirst
+        case .count: !isZeroFirst || id.utf8.count == 1
+        }
+    }
+
+    /// Returns whether Apple can have given an id to a transaction.
+    ///
+    /// - Parameter environment: `nil` if it is not known.
+    package static func isApples(_ id: String, in environment: AppStoreEnvironment?) -> Bool {
+        allCases.contains { form in
+            (environment.map(form.environments.contains) ?? true) && form.matches(id)
+        }
+    }
+
+    /// What an id must be.
+    package static let words = "1 to \(maximumDigitCount) digits without a leading zero"
+}
