@@ -158,12 +158,36 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `an account can have 100 tokens, so that it can be deleted`(_ place: Place) throws {
+    func `R13: an account can have 10,000 tokens, and all of them are renamed when it is deleted`(
+        _ place: Place
+    ) throws {
         try place.withLedger(policy()) { ledger in
-            for _ in 0..<PurchaseLedger.maximumTokenCount { _ = try ledger.token(for: "anna", storing: .random()) }
+            let tokens = (0..<10_000).map { _ in AppAccountToken.random() }
+            try ledger.store.write { (connection) throws(LedgerError) in
+                for token in tokens.dropLast() {
+                    try connection.write(
+                        "INSERT INTO account_tokens VALUES ($1, $2, 'stored', 0, NULL)",
+                        [.text(token.description), .text("anna")])
+                }
+            }
+            #expect(try ledger.imported([.token(account: "anna", tokens[9999])], at: day(1))[0].outcome == .added)
             let error = #expect(throws: LedgerError.self) { try ledger.token(for: "anna", storing: .random()) }
             #expect(error?.code == .tooManyTokens)
-            _ = try ledger.forget("anna")
+            let results = try ledger.imported(
+                [.token(account: "anna", .random()), .token(account: "anna", tokens[0])], at: day(1))
+            #expect(results.map(\.word) == ["too-many-tokens", "known"])
+            // PostgreSQL has room for 64 locks of each connection, and 256 are taken, however many tokens there are.
+            #expect(
+                TokenLocks.statements(writing: Set(tokens), .postgreSQL).flatMap(\.parameters).allSatisfy {
+                    if case .array(let locks) = $0 { locks.count <= 256 } else { false }
+                })
+            let start = ContinuousClock.now
+            let name = try ledger.forget("anna")
+            #expect(ContinuousClock.now - start < .seconds(5))
+            #expect(
+                try ledger.store.read { (connection) throws(LedgerError) in try connection.tokenCount(of: name) }
+                    == 10_000)
+            #expect(throws: LedgerError.self) { try ledger.token(for: "ben", storing: tokens[5]) }
         }
     }
 

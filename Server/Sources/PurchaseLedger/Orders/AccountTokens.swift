@@ -43,7 +43,7 @@ struct AccountTokens {
         let isMade: Bool
     }
 
-    /// The statements that lock tokens, in the order of their bytes, and ask for them. Locks of tokens are taken after those of families and identifiers, and before those of accounts that are told.
+    /// The statements that lock tokens, and ask for them. Locks of tokens are taken after those of families and identifiers, and before those of accounts that are told.
     ///
     /// Who reads a token and who registers one wait for each other, or a purchase could be recorded as waiting when its token has just been stored.
     struct Lookup {
@@ -59,14 +59,10 @@ struct AccountTokens {
         ) {
             self.registration = registration
             self.families = Set(families)
-            let all = tokens.union([registration?.token].compactMap(\.self)).map(\.description)
+            let registered = Set([registration?.token].compactMap(\.self))
+            let all = tokens.union(registered).map(\.description)
                 .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-            locks = all.flatMap { token in
-                let isRegistered = registration?.token == AppAccountToken(token)
-                return (isRegistered ? dialect.tokenLock : dialect.sharedTokenLock).map {
-                    SQLStatement($0, [.text(token)])
-                }
-            }
+            locks = TokenLocks.statements(reading: tokens, writing: registered, dialect)
             insertion =
                 registration.map { registration in
                     [
@@ -156,7 +152,7 @@ extension SQLConnection {
             }
         }
         let found = try tokens()
-        for token in found { for lock in dialect.tokenLock { try write(lock, [.text(token.description)]) } }
+        for lock in TokenLocks.statements(writing: Set(found), dialect) { try write(lock.text, lock.parameters) }
         guard try tokens() == found else { throw .conflict }
         return found
     }

@@ -27,7 +27,9 @@ extension PurchaseLedger {
             try connection.lockAccount(account, .shared)
             if let known = try connection.token(of: account, stored) { return (false, known, []) }
             if connection.isSnapshot { throw .write }
-            if stored != nil { try connection.checkTokenCount(of: account) }
+            if stored != nil, try connection.tokenCount(of: account) >= Self.maximumTokenCount {
+                throw LedgerError(.tooManyTokens, "")
+            }
             let conflicts = try connection.register(
                 AccountTokens.Registration(token: made, account: account, isMade: stored == nil), policy, at: now)
             return (true, made, conflicts)
@@ -36,16 +38,13 @@ extension PurchaseLedger {
         return (token, isNew)
     }
 
-    /// The number of tokens that an account can have: each is locked when the account is deleted, and an app needs one.
-    public static let maximumTokenCount = 100
+    /// The number of tokens that an account can have. An app needs one; some shops make one for each order.
+    public static let maximumTokenCount = 10_000
 }
 
 extension SQLConnection {
-    fileprivate func checkTokenCount(of account: String) throws(LedgerError) {
-        let rows = try run("SELECT COUNT(*) FROM account_tokens WHERE account = $1", [.text(account)])
-        guard let count = try rows.first?.integer(0), count < PurchaseLedger.maximumTokenCount else {
-            throw LedgerError(.tooManyTokens, "")
-        }
+    func tokenCount(of account: String) throws(LedgerError) -> Int64 {
+        try run("SELECT COUNT(*) FROM account_tokens WHERE account = $1", [.text(account)])[0].integer(0)
     }
 
     /// Returns the token that an account has: `stored`, or that which the ledger made.
@@ -66,8 +65,11 @@ extension SQLConnection {
     }
 
     /// Makes a token an account's, and claims for it what waits for the token, in the order of purchase (R3). The account is locked already.
+    ///
+    /// - Parameter importRun: The number of the import whose line it is; `nil` for none.
     func register(
-        _ registration: AccountTokens.Registration, _ policy: LedgerPolicy, at now: Instant
+        _ registration: AccountTokens.Registration, _ policy: LedgerPolicy, import importRun: Int64? = nil,
+        at now: Instant
     ) throws(LedgerError) -> [TokenConflict] {
         let waiting = try run(
             "SELECT family_id FROM waiting_tokens WHERE token = $1", [.text(registration.token.description)])
@@ -76,6 +78,7 @@ extension SQLConnection {
         let families = try Families(of: [brought], self, at: now, usingTokens: true, registering: registration)
         var transaction = try LedgerTransaction(
             recording: brought, families, families.numbers(of: brought), policy, self, .token, at: now)
+        transaction.importRun = importRun
         try transaction.settle()
         return transaction.tokenConflicts
     }

@@ -28,6 +28,9 @@ protocol LedgerStore: Sendable {
         _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result
 
+    /// Returns the lock of those who import; `nil` if somebody has it.
+    func lockImports() throws(LedgerError) -> ImportLock?
+
     /// Moves what a database keeps beside its file into the file.
     func completeFile() throws(LedgerError)
 }
@@ -36,6 +39,9 @@ extension LedgerStore {
     func read<Result>(
         about purchaseCount: Int, _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result { try read(body) }
+
+    /// A store that no other process has needs no lock.
+    func lockImports() throws(LedgerError) -> ImportLock? { ImportLock {} }
 
     /// Runs `body` for nobody's account.
     func write<Result>(
@@ -143,9 +149,8 @@ struct SQLDialect: Sendable {
     /// Statements that lock the names of accounts until the end of the transaction: those of an array, in its order, shared by those that write them, or one alone to remove it.
     let sharedAccountLocks: [String]
     let accountLock: [String]
-    /// The same for a token, `$1`: shared by those who look for its account, or alone to change that.
-    let sharedTokenLock: [String]
-    let tokenLock: [String]
+    /// Takes the locks of an array, in its order: each is a number, doubled, and one more to have it alone.
+    let tokenLocks: String?
     /// The same for the floor of the numbers of events: shared by those who take numbers, or alone to raise it.
     let sharedFloorLock: [String]
     let floorLock: [String]
@@ -182,8 +187,8 @@ struct SQLDialect: Sendable {
             arrayBegin: arrayBegin, arrayEnd: arrayEnd, texts: texts, rowsOfTransactions: rowsOfTransactions,
             maximumSingleCount: maximumSingleCount, rowLock: "", skippingRowLock: "", familyNumbers: nil,
             migrationLock: [],
-            sharedAccountLocks: [], accountLock: [], sharedTokenLock: [], tokenLock: [], sharedFloorLock: [],
-            floorLock: [], tableQuestion: tableQuestion, eventDatesAsText: eventDatesAsText)
+            sharedAccountLocks: [], accountLock: [], tokenLocks: nil, sharedFloorLock: [], floorLock: [],
+            tableQuestion: tableQuestion, eventDatesAsText: eventDatesAsText)
     }
 
     static let sqlite = SQLDialect(
@@ -196,8 +201,7 @@ struct SQLDialect: Sendable {
                 AND transaction_id IN (SELECT value FROM json_each($3)))
             """
         }, maximumSingleCount: 4, rowLock: "", skippingRowLock: "", familyNumbers: nil, migrationLock: [],
-        sharedAccountLocks: [], accountLock: [], sharedTokenLock: [], tokenLock: [], sharedFloorLock: [],
-        floorLock: [],
+        sharedAccountLocks: [], accountLock: [], tokenLocks: nil, sharedFloorLock: [], floorLock: [],
         tableQuestion: "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'ledger_schema'",
         eventDatesAsText: """
             UPDATE outbox SET event = json_set(event,
@@ -229,8 +233,11 @@ struct SQLDialect: Sendable {
             "SELECT pg_advisory_xact_lock_shared(hashtextextended(name, 0)) FROM unnest($1::text[]) AS names (name)"
         ],
         accountLock: ["SELECT pg_advisory_xact_lock(hashtextextended($1, 0))"],
-        sharedTokenLock: ["SELECT pg_advisory_xact_lock_shared(hashtextextended($1, 1))"],
-        tokenLock: ["SELECT pg_advisory_xact_lock(hashtextextended($1, 1))"],
+        tokenLocks: """
+            SELECT CASE WHEN lock % 2 = 1 THEN pg_advisory_xact_lock(1310579653, (lock / 2)::int)::text
+                ELSE pg_advisory_xact_lock_shared(1310579653, (lock / 2)::int)::text END
+            FROM unnest($1::bigint[]) AS locks (lock)
+            """,
         sharedFloorLock: ["SELECT pg_advisory_xact_lock_shared(7310579653420)"],
         floorLock: ["SELECT pg_advisory_xact_lock(7310579653420)"],
         tableQuestion: "SELECT 1 WHERE to_regclass('ledger_schema') IS NOT NULL",
