@@ -19,7 +19,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
-from datetime import datetime
+from datetime import datetime, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -354,6 +354,43 @@ def check_rules(shop):
     shop.post.is_faulty = True
 
 
+def import_old(shop):
+    """What MIGRATION.md says, beside clients and notifications: the balances first, with the sequence 0, and then the file."""
+    coins, more, pro = transaction(700, "Consumable", quantity=3), transaction(701, "Consumable", quantity=2), transaction(702, "Non-Consumable")
+    refunded = transaction(703, "Consumable", quantity=4)
+    period = transaction(704, "Auto-Renewable Subscription", purchaseDate=now() - 2 * DAY, expiresDate=now() - DAY)
+    renewal = transaction(705, "Auto-Renewable Subscription", originalTransactionId="704", purchaseDate=period["expiresDate"])
+    # Apple knows of these, and nobody has brought them.
+    shop.notify("REFUND", refunded | {"revocationDate": now() - 1000, "signedDate": now()})
+    shop.notify("SUBSCRIBED", period)
+    shop.notify("DID_RENEW", renewal)
+    granted = [coins, more, pro, refunded, period]
+    with sqlite3.connect(shop.shop, timeout=30) as database:
+        for each in granted:
+            until = datetime.fromtimestamp(each["expiresDate"] / 1000, timezone.utc).isoformat() if "expiresDate" in each else None
+            row = ("carl", "production", APP, each["transactionId"], each["productId"], each["quantity"], until, 0)
+            database.execute("INSERT OR IGNORE INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+    file = shop.folder / "old.jsonl"
+    file.write_text("".join(json.dumps({
+        "account": "carl", "environment": "production", "transaction_id": each["transactionId"], "product_id": each["productId"],
+        "quantity": each["quantity"], "date": each["purchaseDate"]}) + "\n" for each in granted))
+    command = [SERVER, "import", file, "--bundle-id", APP, "--environment", "production", "--environment", "sandbox", "--root", FOLDER / "ca/root.der",
+               "--ledger", shop.ledger]
+    client = threading.Thread(target=shop.redeem, args=("carl", mint({"transaction": coins})))
+    client.start()
+    for options in [["--dry-run"], [], []]:
+        done = subprocess.run(command + options, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    client.join()
+    assert "added 0" in done.stdout, done.stdout
+    shop.redeem("carl", mint({"transaction": more}))
+    shop.settle()
+    key = ("carl", "production", APP)
+    assert {each: count for each, count in shop.balances().items() if each[0] == "carl"} == {
+        (*key, "700"): 3, (*key, "701"): 2, (*key, "702"): 1, (*key, "704"): 1, (*key, "705"): 1}, shop.balances()
+    assert shop.shown("carl", "auto-renewable") == {"production": 1}
+
+
 def run_history(shop, steps):
     """Purchases, copies, renewals, refunds, reversals, transfers and kills at random."""
     rng, known = shop.rng, []
@@ -441,6 +478,7 @@ with tempfile.TemporaryDirectory() as temporary:
             shop.start_backend(command)
             shop.start()
             check_rules(shop)
+            import_old(shop)
             run_history(shop, arguments.steps)
             shop.settle()
         except BaseException:
