@@ -56,6 +56,10 @@ enum KeyContextObject: LibcryptoObject {
     static func free(_ pointer: OpaquePointer) { unsafe EVP_PKEY_CTX_free(pointer) }
 }
 
+enum DigestContextObject: LibcryptoObject {
+    static func free(_ pointer: OpaquePointer) { unsafe EVP_MD_CTX_free(pointer) }
+}
+
 enum CertificateObject: LibcryptoObject {
     static func free(_ pointer: OpaquePointer) { unsafe X509_free(pointer) }
 }

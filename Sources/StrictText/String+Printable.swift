@@ -2,7 +2,7 @@ extension String {
     /// The text with escapes (`\u{1B}`) for every character that a terminal could take for a command, or that hides or reorders text around it.
     ///
     /// Attackers can write receipts and the names of files.
-    package var printable: String {
+    public var printable: String {
         guard unicodeScalars.contains(where: \.isUnprintable) else { return self }
         // Scalar by scalar: `append(contentsOf:)` of a view of scalars takes time in the whole text.
         var text = ""

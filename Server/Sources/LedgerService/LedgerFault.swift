@@ -50,7 +50,7 @@ package enum LedgerFault: String, ServiceFault {
         case .tooManyTokens:
             FaultRow(
                 409, "the account has \(PurchaseLedger.maximumTokenCount) tokens",
-                "Use one of them: a token belongs to an account, and not to a device or a purchase.")
+                "Use one of them: an account needs one token, and not one for each purchase.")
         case .notAdjustable:
             FaultRow(
                 409, "the quantity of the grant cannot be set",
@@ -81,7 +81,8 @@ extension LedgerError: Refusal {
     private var fault: LedgerFault {
         switch code {
         case .storeUnavailable: .storeUnavailable
-        case .storeFailed, .newerSchema, .olderSchema, .invalidLocation, .deliveryFailed, .deadLetter: .storeFailed
+        case .storeFailed, .newerSchema, .olderSchema, .invalidLocation, .importRunning, .deliveryFailed, .deadLetter:
+            .storeFailed
         case .invalidText: .invalidText
         case .idempotencyKeyReused: .idempotencyKeyReused
         case .tokenTaken: .tokenTaken

@@ -18,6 +18,9 @@ struct Grant {
     let isVoided: Bool
     /// What an operator set; `nil` if the evidence alone decides.
     var adjusted: AdjustedQuantity?
+    /// The number of the import that makes it, and the first transaction of the purchase as a line of that named it; not read again.
+    var importRun: Int64?
+    var importedOriginal: String?
 
     /// Whether no signature gives it back.
     var isTakenBack: Bool { isVoided || adjusted?.quantity == 0 }
@@ -83,12 +86,13 @@ struct Grants {
         try connection.write(
             """
             INSERT INTO grants (environment, bundle_id, transaction_id, product_id, account, quantity,
-                granted_quantity, granted_at, changed_at, until, seats)
-            VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $7, $8, $9)
+                granted_quantity, granted_at, changed_at, until, seats, import_id, original_transaction_id)
+            VALUES ($1, $2, $3, $4, $5, $6, $6, $7, $7, $8, $9, $10, $11)
             """,
             grant.transaction.columns + [
                 .text(grant.productID), .text(grant.account), .integer(grant.quantity), SQLValue(now),
                 grant.until.map(SQLValue.init) ?? .null, grant.seats.map(SQLValue.integer) ?? .null,
+                grant.importRun.map(SQLValue.integer) ?? .null, SQLValue(grant.importedOriginal),
             ])
     }
 

@@ -25,6 +25,8 @@ public struct LedgerError: Error, Hashable, Sendable {
         case tokenTaken = "token-taken"
         /// The account has as many tokens as it can have.
         case tooManyTokens = "too-many-tokens"
+        /// Another import into the ledger is running.
+        case importRunning = "import-running"
         /// An event could not be delivered, and will be tried again.
         case deliveryFailed = "delivery-failed"
         /// An event could not be delivered, and is a dead letter.

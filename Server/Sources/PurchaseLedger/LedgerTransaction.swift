@@ -28,6 +28,10 @@ struct LedgerTransaction {
     private(set) var tokenConflicts: [TokenConflict] = []
     /// The periods of owned subscriptions that are brought after they ended, and were not heard of before: nothing is granted for them.
     private(set) var endedUnheard: [TransactionKey] = []
+    /// The number of the import that makes its grants; `nil` for none.
+    var importRun: Int64?
+    /// The account for which a line of an import brings it: the backend granted the line's own transactions long ago, as they were bought.
+    private var importedFor: String?
     /// What is to be asked of the App Store because of it.
     private(set) var questions: [NewQuestion] = []
 
@@ -189,6 +193,7 @@ struct LedgerTransaction {
 
     /// Makes an account the owner of the purchases that it brings and nobody has brought before, and returns the outcomes. The caller posts ``events``.
     mutating func redeem(_ claim: Claim) throws(LedgerError) -> [TransactionOutcome] {
+        if importRun != nil { importedFor = claim.account }
         var familiesForOthers: Set<Int64> = []
         for group in groups {
             for (key, item) in group.items where isForAnother(item.purchase, claim) {
@@ -320,7 +325,10 @@ struct LedgerTransaction {
             if let date = item.nextChange, families[key]?.account != nil {
                 try connection.remember(group.items[0].key, dueAt: date)
             }
-            let existing = existingGrants(of: group)
+            var existing = existingGrants(of: group)
+            if existing.isEmpty, broughtKeys.contains(key), let bought = try grantAsBought(key, item) {
+                existing = [bought]
+            }
             if existing.isEmpty {
                 try grant(key, item)
                 if broughtKeys.contains(key), !granted.contains(key) { noteEnded(key, item) }
@@ -370,14 +378,36 @@ struct LedgerTransaction {
         }
     }
 
+    /// Grants a line's own transaction as it was bought, of which the backend hears nothing: it did so itself. What Apple took back of it since is a change of this grant.
+    ///
+    /// - Returns: `nil` if it is none of a line's, or gives the account nothing.
+    private mutating func grantAsBought(
+        _ key: TransactionKey, _ item: Entitlements.Item
+    ) throws(LedgerError) -> Grant? {
+        guard let importedFor, let account = families[key]?.account, account.hasSameBytes(as: importedFor),
+            policy.isForSale(item.productID), let owned = item.ownedQuantity,
+            owned == 0 || item.access.isGrantable || item.access == .lengthUnknown
+        else { return nil }
+        let quantity = item.productType == .autoRenewableSubscription ? 1 : Int64(max(1, item.purchase.quantity))
+        var grant = Grant(
+            transaction: key, account: account, productID: item.productID, quantity: quantity, until: item.until,
+            seats: owned == 0 ? nil : item.periodSeats.map(Int64.init), isVoided: false)
+        grant.importRun = importRun
+        try grants.insert(grant, connection, at: now)
+        granted.insert(key)
+        askAtEnd(of: grant, item)
+        return grant
+    }
+
     private mutating func grant(_ key: TransactionKey, _ item: Entitlements.Item) throws(LedgerError) {
         // A non-renewing subscription whose length only the app knows is granted once, as a consumable is.
         guard item.access.isGrantable || item.access == .lengthUnknown, let quantity = item.ownedQuantity,
             let account = families[key]?.account, policy.isForSale(item.productID)
         else { return }
-        let grant = Grant(
+        var grant = Grant(
             transaction: key, account: account, productID: item.productID, quantity: Int64(quantity),
             until: item.until, seats: item.periodSeats.map(Int64.init), isVoided: false)
+        grant.importRun = importRun
         try grants.insert(grant, connection, at: now)
         granted.insert(key)
         // Renewals, and what else follows a first purchase, have its id as the original one.

@@ -97,7 +97,7 @@ public final class PurchaseLedger: Sendable {
         idempotencyKey: String? = nil, at now: Instant = .now
     ) throws(LedgerError) -> Redemption {
         try redeem(
-            evidence, for: account, accountToken: accountToken, idempotencyKey: idempotencyKey, isImported: false,
+            BroughtEvidence(evidence), for: account, accountToken: accountToken, idempotencyKey: idempotencyKey,
             at: now)
     }
 
@@ -113,22 +113,12 @@ public final class PurchaseLedger: Sendable {
         }
         return try redeem(
             BroughtEvidence(signed(transactions), related: signed(related)), for: account, accountToken: nil,
-            idempotencyKey: nil, isImported: false, at: now)
-    }
-
-    /// - Parameter isImported: Whether the backend knows already what the account is granted.
-    func redeem(
-        _ evidence: VerifiedEvidence, for account: String, accountToken: AppAccountToken? = nil,
-        idempotencyKey: String? = nil, isImported: Bool, at now: Instant
-    ) throws(LedgerError) -> Redemption {
-        try redeem(
-            BroughtEvidence(evidence), for: account, accountToken: accountToken, idempotencyKey: idempotencyKey,
-            isImported: isImported, at: now)
+            idempotencyKey: nil, at: now)
     }
 
     private func redeem(
         _ brought: BroughtEvidence, for account: String, accountToken: AppAccountToken?, idempotencyKey: String?,
-        isImported: Bool, at now: Instant
+        at now: Instant
     ) throws(LedgerError) -> Redemption {
         try LedgerText.check(account, "account")
         if let idempotencyKey { try LedgerText.check(idempotencyKey, "idempotency_key") }
@@ -136,7 +126,7 @@ public final class PurchaseLedger: Sendable {
             brought: brought, claim: LedgerTransaction.Claim(account: account, token: accountToken),
             answered: try idempotencyKey.map { (key) throws(LedgerError) in
                 try AnsweredRequest(key, account, accountToken, brought.purchases.map(\.signed.purchase))
-            }, policy: policy, now: now, isImported: isImported)
+            }, policy: policy, now: now)
         let answer = try store.decide(
             about: brought.purchases.count,
             { (connection) throws(LedgerError) in try RedemptionRequest.answer([request], connection)[0] },

@@ -10,8 +10,8 @@ struct RedemptionRequest: Sendable {
     let answered: AnsweredRequest?
     let policy: LedgerPolicy
     let now: Instant
-    /// Whether the backend knows already what the account is granted.
-    var isImported = false
+    /// The number of the import whose line it is: the backend knows what it grants.
+    var `import`: Int64?
 
     /// Answers requests that have no transaction, and no idempotency key of an account, in common, as if one ran after the other: one load, a decision for each, one write.
     ///
@@ -44,6 +44,7 @@ struct RedemptionRequest: Sendable {
             // What the evidence says counts, whatever the answer is.
             var transaction = try LedgerTransaction(
                 recording: request.brought, families, numbers, request.policy, connection, .redeem, at: request.now)
+            transaction.importRun = request.import
             let record = try request.answered?.record(records.popFirst() ?? []) ?? .none
             if case .none = record {
                 answers.append(try transaction.redeem(request.claim))
@@ -52,9 +53,7 @@ struct RedemptionRequest: Sendable {
                 answers.append(nil)
             }
             if case .answer(let answer) = record { repeated.append(answer) } else { repeated.append(nil) }
-            events += transaction.events.filter { event in
-                !(request.isImported && event.kind == .granted && event.account.hasSameBytes(as: request.claim.account))
-            }
+            events += transaction.events
             transactions.append(transaction)
             GroupPoint.member.pass()
         }
@@ -62,9 +61,7 @@ struct RedemptionRequest: Sendable {
             try connection.isSnapshot && events.isEmpty
             ? families.answers.suffix(requests.count).map(SQLStatement.sequence)
             : connection.post(events, answering: requests.map(\.claim.account), surroundings, at: now)
-        for (request, transaction) in zip(requests, transactions) where !request.isImported {
-            try transaction.closeOrders()
-        }
+        for transaction in transactions { try transaction.closeOrders() }
         let redemptions = requests.indices.map { number in
             var redemption =
                 answers[number].map { Redemption(outcomes: $0, sequence: sequences[number], isRepeated: false) }
@@ -82,7 +79,7 @@ struct RedemptionRequest: Sendable {
         }
         for (request, transaction) in zip(requests, transactions) {
             // What is imported was granted long ago.
-            let questions = transaction.questions.filter { !request.isImported || $0.reason == .ending }
+            let questions = transaction.questions.filter { request.import == nil || $0.reason == .ending }
             try connection.ask(questions, at: request.now)
         }
         return redemptions

@@ -21,7 +21,11 @@ extension ReceiptServer {
         /// Without the name of the executable.
         var usage: String {
             switch self {
-            case .import: "import FILE --ledger FILE|URI [--dry-run] [OPTION]..."
+            case .import:
+                """
+                import FILE --ledger FILE|URI [--dry-run] [OPTION]...
+                       receipt-server import --runs --ledger FILE|URI
+                """
             case .checkApple: "check-apple --ask-apple FILE --ledger FILE|URI [OPTION]..."
             case .reconcile:
                 """
@@ -36,9 +40,10 @@ extension ReceiptServer {
             case .import:
                 """
                 import takes tokens, transactions that were granted before, and stored receipts from JSON lines or
-                CSV: see RUNBOOK.md. Interrupted, it goes on where it was. --dry-run changes nothing. Exit status: 0, 1
-                if a line is faulty or contradicts the ledger, or if the database does not answer, 2 for a
-                configuration with which it cannot begin.
+                CSV: see RUNBOOK.md. Interrupted, it goes on where it was. --dry-run changes nothing. --runs lists the
+                imports. Exit status: 0, 1 if a line is faulty or contradicts the ledger, if another import is running,
+                or if the database does not answer, 2 for a configuration with which it cannot begin, or a file of
+                which the part that was read has changed.
                 """
             case .checkApple:
                 """

@@ -152,19 +152,23 @@ package enum ReceiptServer {
         print: @escaping (String, _ isError: Bool) -> Void
     ) throws(ConfigurationError) -> Int32 {
         var arguments = arguments
-        var file = ""
-        if command == .import {
-            guard let first = arguments.popFirst(), first.utf8.first != UInt8(ascii: "-") else {
-                throw ConfigurationError("import needs a file: receipt-server import FILE --ledger FILE|URI")
-            }
-            file = first
+        var file: String?
+        if command == .import, let first = arguments.first, first.utf8.first != UInt8(ascii: "-") {
+            file = arguments.popFirst()
         }
         let values = try command.options.read(Array(arguments), environment: environment)
+        if command == .import, values["--runs"] != nil {
+            try LedgerImport.listRuns(values, print: print)
+            return 0
+        }
         let configuration = try ReceiptConfiguration(values)
         let (verifier, products) = (try ReceiptRoutes(configuration).verifier, configuration.productTypes)
         switch command {
         case .import:
-            var work = try LedgerImport(file, values, verifier, products, print: print)
+            guard let file else {
+                throw ConfigurationError("import needs a file: receipt-server import FILE --ledger FILE|URI")
+            }
+            let work = try LedgerImport(file, values, verifier, products, print: print)
             return try work.run()
         case .checkApple:
             return try AskAppleCommand(values, verifier, products, isCheck: true, print: print).check()

@@ -23,14 +23,20 @@ struct LedgerImportTests {
 
     private var location: String { folder.appending(path: "ledger.db").path }
 
-    private func write(_ text: String) throws -> String {
+    private func write(_ text: String) throws -> String { try write(Array(text.utf8)) }
+
+    private func write(_ bytes: [UInt8]) throws -> String {
         let file = folder.appending(path: "lines").path
-        try text.write(toFile: file, atomically: true, encoding: .utf8)
+        try Data(bytes).write(to: URL(filePath: file))
         return file
     }
 
     /// Returns the exit status, what was printed, and what was written as errors.
-    private func run(_ file: String, _ options: [String] = []) throws -> (Int32, [String], [String]) {
+    ///
+    /// - Parameter together: The most lines of a batch.
+    private func run(
+        _ file: String, _ options: [String] = [], together: Int? = nil
+    ) throws -> (Int32, [String], [String]) {
         let values = try OptionTable(LedgerImport.options).read(["--ledger", location, "--orders"] + options) { _ in nil
         }
         let verifier = try AppStoreVerifier(
@@ -39,6 +45,7 @@ struct LedgerImportTests {
         var work = try LedgerImport(file, values, verifier, [:]) { text, isError in
             (isError ? errors : output).withLock { $0.append(text) }
         }
+        if let together { work.linesTogether = together }
         let status = try work.run()
         return (status, output.withLock { $0 }, errors.withLock { $0 })
     }
@@ -168,14 +175,174 @@ struct LedgerImportTests {
         #expect(try run(file).2.isEmpty)
     }
 
-    @Test func `an import that was killed goes on where it was`() throws {
-        let count = 9000
+    /// Of each form, one in a column that needs an id, and in one that may have one.
+    @Test(
+        arguments: [
+            "3.4E+14", "340000000000002.0", "3,4E14", "340 000 000 000 002", "340,000,000,000,010", "0340000000000002",
+            "0",
+            "-1", "+1", "GPA.3345-1234-5678-90123", "null", "undefined", "NULL", "\\N", "nil", "None", "NaN", "", "１２３",
+            "12345678901234567890", "0x1F", "support-1", "assigned-1-2", "340000000000002;", "'340000000000002",
+        ])
+    func `an id that Apple cannot have given is a fault`(id: String) throws {
+        func line(_ members: String) -> String {
+            #"{"account":"anna",\#(members),"product_id":"p","date":"2025-06-15"}"#
+        }
+        let text = String(decoding: try JSONEncoder().encode(id), as: UTF8.self)
         let file = try write(
-            (1...count).map { number in
-                let digits = String(number)
-                let token = "00000000-0000-4000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits
-                return #"{"account":"user \#(number)","token":"\#(token)"}"#
-            }.joined(separator: "\n"))
+            [
+                line(#""transaction_id":\#(text)"#), line(#""transaction_id":"1","original_transaction_id":\#(text)"#),
+                line(#""transaction_id":"2","original_transaction_id":"1""#),
+            ].joined(separator: "\n"))
+        for options in [["--dry-run"], []] {
+            let (status, output, errors) = try run(file, options)
+            #expect(status == 1 && output == ["lines 3", "added 1", "known 0", "conflicts 0", "faults 2"])
+            #expect(errors.count == 2 && errors[0].hasPrefix("line 1: 'transaction_id'"), "\(errors)")
+            #expect(errors.last?.hasPrefix("line 2: 'original_transaction_id' must be 1 to 19 digits") == true)
+        }
+        #expect(try rows("grants") == ["anna"])
+    }
+
+    @Test func `white space around a field is removed and counted, but not around an account`() throws {
+        let file = try write(
+            "account;transaction_id ; product_id;quantity;date\n anna; 1\u{A0};\tcoins;3;2025-06-15\nben;2;coins;1;2025-06-15\n"
+        )
+        #expect(
+            try run(file).1 == ["lines 3", "added 2", "known 0", "conflicts 0", "faults 0", "trimmed 2"])
+        #expect(try rows("grants") == [" anna", "ben"])
+    }
+
+    /// What spreadsheets and databases write.
+    @Test(arguments: [
+        "\u{FEFF}account,transaction_id,product_id,date\r\nanna,1,coins,2025-06-15\r\n",
+        "account;transaction_id;product_id;date\nanna;1;coins;2025-06-15",
+        "account\ttransaction_id\tproduct_id\tdate\nanna\t1\tcoins\t2025-06-15",
+        "\u{FEFF}{\"account\":\"anna\",\"transaction_id\":\"1\",\"product_id\":\"coins\",\"date\":\"2025-06-15\"}",
+    ])
+    func `a file is read as it is`(text: String) throws {
+        #expect(try run(write(text)).0 == 0)
+        #expect(try rows("grants") == ["anna"])
+    }
+
+    @Test func `a file that is not UTF-8 is a fault that says what to do`() throws {
+        let header = "account,transaction_id,product_id,date\n"
+        // A name in GBK, which is no UTF-8, and one that is not.
+        let gbk =
+            Array(header.utf8) + [0xB0, 0xB2, 0xC4, 0xC8] + Array(",1,coins,2025-06-15\n安娜,2,coins,2025-06-15\n".utf8)
+        let (status, output, errors) = try run(write(gbk))
+        #expect(status == 1 && output == ["lines 3", "added 1", "known 0", "conflicts 0", "faults 1"])
+        #expect(errors == ["line 2: not UTF-8: save as CSV UTF-8"])
+        #expect(try rows("grants") == ["安娜"])
+        for mark in [[0xFF, 0xFE], []] as [[UInt8]] {
+            let file = try write(mark + header.utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] })
+            let error = #expect(throws: ConfigurationError.self) { try run(file) }
+            #expect(error?.description == "line 1: not UTF-8: save as CSV UTF-8")
+        }
+    }
+
+    @Test(arguments: [
+        ("12345", "12345"), ("90071992547409931234", "90071992547409931234"), ("-7", "-7"), ("1e5", nil), ("1.0", nil),
+        ("true", nil), (#""1e5""#, "1e5"),
+    ])
+    func `an account is an integer as it is written, or a string`(json: String, account: String?) throws {
+        let (status, _, errors) = try run(write(#"{"account":\#(json),"token":"\#(Self.token)"}"#))
+        #expect(status == (account == nil ? 1 : 0) && errors.allSatisfy { $0.hasPrefix("line 1: 'account' must be") })
+        #expect(try rows("account_tokens") == [account].compactMap(\.self))
+    }
+
+    @Test(
+        arguments: [
+            ("2025-06-15 12:00:00", "Asia/Shanghai", 1_749_960_000_000, ""),
+            ("2025-06-15 12:00:00.123456", "UTC", 1_749_988_800_123, ""),
+            ("2025-06-15 12:00:00", nil, nil, "'date' has no time zone: name it by --time-zone"),
+            // In Berlin, the first of two; and one that no clock showed.
+            ("2025-10-26 02:30:00", "Europe/Berlin", 1_761_438_600_000, ""),
+            ("2025-03-30 02:30:00", "Europe/Berlin", nil, "'date' is a time that no clock shows in Europe/Berlin"),
+            ("0000-00-00 00:00:00", "UTC", nil, "'date' is before the App Store opened"),
+            ("2025-06-15T12:00:00Z", "Asia/Shanghai", 1_749_988_800_000, ""),
+            ("1749988800000", "UTC", 1_749_988_800_000, ""),
+            ("1749988800000000", nil, nil, "'date' is in the future; a number is milliseconds since 1970, not micro"),
+            ("1749988800000000000", nil, nil, "'date' is in the future; a number is milliseconds"),
+            ("2199-01-01", nil, nil, "'date' is in the future"),
+            ("15.06.2025", nil, nil, "'date' must be a date such as"),
+        ] as [(String, String?, Int64?, String)])
+    func `a date is read as MySQL writes it`(text: String, zone: String?, milliseconds: Int64?, fault: String) throws {
+        let file = try write("account,transaction_id,product_id,date\nanna,1,coins,\(text)\n")
+        let (_, _, errors) = try run(file, zone.map { ["--time-zone", $0] } ?? [])
+        #expect(
+            errors.isEmpty == (milliseconds != nil) && errors.allSatisfy { $0.hasPrefix("line 2: \(fault)") },
+            "\(errors)")
+        let dates = try PurchaseLedger(location).store.read { (connection) throws(LedgerError) in
+            try connection.run("SELECT granted_at FROM grants").map { (row) throws(LedgerError) in try row.integer(0) }
+        }
+        #expect(dates == [milliseconds].compactMap(\.self))
+    }
+
+    @Test func `a time zone that the system does not have is refused`() throws {
+        let file = try write("account,token\n")
+        let error = #expect(throws: ConfigurationError.self) { try run(file, ["--time-zone", "Asia/Beijing"]) }
+        #expect(error?.description == "--time-zone: the system has no time zone 'Asia/Beijing'")
+    }
+
+    @Test func `an unknown column is named`() throws {
+        let error = #expect(throws: ConfigurationError.self) { try run(write("account,tokens\n")) }
+        #expect(error?.description.hasPrefix("line 1: an unknown name, 'tokens'; there are 'account'") == true)
+        let (_, _, errors) = try run(write(#"{"account":"anna","tok\u0065ns":"1"}"#))
+        #expect(errors[0].hasPrefix("line 1: an unknown name, 'tokens'; there are"))
+    }
+
+    @Test func `a line that contradicts one before it says what differs`() throws {
+        func line(_ product: String, _ quantity: Int, _ day: Int) -> String {
+            #"{"account":"anna","transaction_id":"340000000000001","product_id":"\#(product)","quantity":\#(quantity),"date":"2025-06-\#(day)"}"#
+        }
+        let file = try write([line("coins", 1, 15), line("gems", 5, 16), line("coins", 3, 15)].joined(separator: "\n"))
+        let differences = [
+            "line 2: conflict: product_id: the line has 'gems', the ledger 'coins'",
+            "line 2: note: date: the line has 2025-06-16T00:00:00Z, the ledger 2025-06-15T00:00:00Z",
+            "line 3: conflict: quantity: the line has 3, the ledger 1",
+        ]
+        for (options, first) in [
+            (["--dry-run"], ["added 1", "known 0"]), ([], ["added 1", "known 0"]), ([], ["added 0", "known 1"]),
+        ] {
+            let (status, output, errors) = try run(file, options)
+            #expect(status == 1 && output == ["lines 3"] + first + ["conflicts 2", "faults 0", "notes 1"])
+            #expect(errors == differences, "\(errors)")
+        }
+    }
+
+    // MARK: Runs
+
+    private func runs() throws -> [[String: Any]] {
+        let values = try OptionTable(LedgerImport.options).read(["--ledger", location, "--runs"]) { _ in nil }
+        let lines = Guarded<[String]>([])
+        try LedgerImport.listRuns(values) { text, _ in lines.withLock { $0.append(text) } }
+        return try lines.withLock(\.self).map {
+            try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+        }
+    }
+
+    @Test func `an import is listed with who, why, its file and its counts`() throws {
+        let file = try write("account,token\nanna,\(Self.token)\nben,x\n")
+        _ = try run(file, ["--by", "安娜", "--reason", "move"])
+        _ = try run(file)
+        let found = try runs()
+        #expect(found.map { $0["by"] as? String } == [System.loginName, "安娜"])
+        let first = try #require(found.last)
+        #expect(first["reason"] as? String == "move" && first["state"] as? String == "complete")
+        #expect((first["digest"] as? String)?.count == 64 && (first["path"] as? String)?.hasSuffix("/lines") == true)
+        #expect(["lines", "added", "known", "conflicts", "faults"].map { first[$0] as? Int } == [3, 1, 0, 0, 1])
+        #expect(found[0]["reason"] is NSNull && found[0]["added"] as? Int == 0)
+    }
+
+    private static func tokenLines(_ count: Int) -> [String] {
+        (1...count).map { number in
+            let digits = String(number)
+            let token = "00000000-0000-4000-8000-" + String(repeating: "0", count: 12 - digits.count) + digits
+            return #"{"account":"user \#(1_000_000 + number)","token":"\#(token)"}"#
+        }
+    }
+
+    /// Begins an import in a process of its own, which is killed when it has recorded a part.
+    private func kill(_ file: String, by signal: Int32) throws -> Int32 {
         let process = try ChildProcess(
             [
                 ServerProcess.executable.path, "import", file, "--ledger", location, "--orders", "--bundle-id",
@@ -183,17 +350,93 @@ struct LedgerImportTests {
             ])
         let ledger = try PurchaseLedger(location)
         let end = Date.now.addingTimeInterval(60)
-        while try ledger.store.read({ (connection) throws(LedgerError) in
-            try connection.run("SELECT 1 FROM imports WHERE lines > 0").isEmpty
-        }) {
+        while try ledger.unfinishedImports().allSatisfy({ $0.progress.lineCount == 0 }) {
             try #require(Date.now < end)
             usleep(10_000)
         }
-        process.signal(SIGKILL)
-        process.wait()
+        process.signal(signal)
+        return process.wait()
+    }
+
+    @Test func `an interrupted import goes on only with what it has read`() throws {
+        var lines = Self.tokenLines(40_000)
+        let file = try write(lines.joined(separator: "\n"))
+        _ = try kill(file, by: SIGKILL)
+        #expect(try runs().map { $0["state"] as? String } == ["unfinished"])
+        // Corrected, with the same length.
+        let corrected = lines[1000].replacingOccurrences(of: "user 1001001", with: "user 9001001")
+        #expect(corrected != lines[1000])
+        lines[1000] = corrected
+        _ = try write(lines.joined(separator: "\n"))
+        let error = #expect(throws: ConfigurationError.self) { try run(file) }
+        #expect(error?.description.hasPrefix("file-changed: ") == true && error?.isTemporary == false)
+        // Another file is imported meanwhile.
+        let other = folder.appending(path: "other").path
+        try #"{"account":"zoe","token":"\#(Self.token)"}"#.write(toFile: other, atomically: true, encoding: .utf8)
+        #expect(try run(other).0 == 0)
+        let (status, output, errors) = try run(file, ["--restart"])
+        // The token was user 1001001's before.
+        #expect(status == 1 && output.contains("conflicts 1") && errors.last == "line 1001: conflict: token-taken")
+        #expect(try rows("account_tokens").count == 40_001)
+        #expect(try runs().map { $0["state"] as? String } == ["complete", "complete", "restarted"])
+    }
+
+    @Test func `an interrupted import goes on although what it has not read has changed`() throws {
+        var lines = Self.tokenLines(40_000)
+        let file = try write(lines.joined(separator: "\n"))
+        _ = try kill(file, by: SIGKILL)
+        lines[39_999] = "{}"
+        _ = try write(lines.joined(separator: "\n"))
+        let (status, output, errors) = try run(file)
+        #expect(status == 1 && output == ["lines 40000", "added 39999", "known 0", "conflicts 0", "faults 1"])
+        #expect(errors.first?.hasPrefix("continues after line ") == true)
+        #expect(try runs().count == 1)
+    }
+
+    @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
+    func `an import that a signal ends leaves a complete file`(signal: Int32) throws {
+        let file = try write(Self.tokenLines(200_000).joined(separator: "\n"))
+        // Nobody else has the ledger open.
+        let process = try ChildProcess(
+            [
+                ServerProcess.executable.path, "import", file, "--ledger", location, "--orders", "--bundle-id",
+                MintedEvidence.bundleID,
+            ])
+        let end = Date.now.addingTimeInterval(60)
+        while (try? FileManager.default.attributesOfItem(atPath: location + "-wal")[.size] as? Int) ?? 0 < 1 << 20 {
+            try #require(Date.now < end)
+            usleep(10_000)
+        }
+        process.signal(signal)
+        #expect(process.wait() & 0x7F == signal)
+        let copy = folder.appending(path: "copy.db").path
+        try FileManager.default.copyItem(atPath: location, toPath: copy)
+        let run = try #require(try PurchaseLedger(copy).unfinishedImports().first)
+        let count = try PurchaseLedger(copy).store.read { (connection) throws(LedgerError) in
+            try connection.run("SELECT COUNT(*) FROM account_tokens")[0].integer(0)
+        }
+        #expect(count > 0 && run.progress.addedCount == count)
+        #expect(!FileManager.default.fileExists(atPath: location + "-import"))
+    }
+
+    @Test func `two imports do not run at once`() throws {
+        let file = try write("account,token\nanna,\(Self.token)\n")
+        let lock = try PurchaseLedger(location).lockImports()
+        let error = #expect(throws: ConfigurationError.self) { try run(file) }
+        #expect(error?.description.hasPrefix("import-running: ") == true && error?.isTemporary == true)
+        // A trial changes nothing.
+        #expect(try run(file, ["--dry-run"]).0 == 0)
+        withExtendedLifetime(lock) {}
+    }
+
+    @Test func `an import that was killed goes on where it was`() throws {
+        let count = 40_000
+        let file = try write(Self.tokenLines(count).joined(separator: "\n"))
+        _ = try kill(file, by: SIGKILL)
         let (status, output, errors) = try run(file)
         #expect(errors.first?.hasPrefix("continues after line ") == true)
         #expect(status == 0 && output == ["lines \(count)", "added \(count)", "known 0", "conflicts 0", "faults 0"])
         #expect(try rows("account_tokens").count == count)
+        #expect(try runs().map { $0["added"] as? Int } == [count])
     }
 }

@@ -243,12 +243,80 @@ import Testing
                 builder.revocationDate = day(0)
                 #expect(try ledger.outcomes(Minted.evidence(builder), for: "ben", at: day(2)) == [.undetermined])
             }
-            #expect(
-                SpentTransaction(
-                    account: "ben", environment: .production, bundleID: Minted.bundleID,
-                    transactionID: gift.name.transactionID, originalTransactionID: nil, productID: "gift",
-                    quantity: 1, date: day(0)) == nil)
+            // An import takes it where this ledger made it.
+            for (id, account, outcome) in [
+                (gift.name.transactionID, "anna", ImportedLine.Outcome.known),
+                (gift.name.transactionID, "ben", .conflict("belongs-to-another")),
+                ("support-1", "anna", .fault("'transaction_id' is none that this ledger has made")),
+            ] {
+                let spent = try #require(
+                    SpentTransaction(
+                        account: account, environment: .production, bundleID: Minted.bundleID, transactionID: id,
+                        originalTransactionID: nil, productID: "gift", quantity: 5, date: day(0)))
+                #expect(try ledger.imported([.spent(spent)], at: day(2))[0].outcome == outcome)
+            }
             #expect(try LedgerState(ledger).grants[gift.name.transactionID] == .init(account: "anna", quantity: 5))
+        }
+    }
+
+    @Test func `the forms of transaction ids are those that Apple has used`() {
+        for id in ["1", "340000000000001", "2000000123456789", "704289572311513293", "9999999999999999999"] {
+            for environment in AppStoreEnvironment.allCases {
+                #expect(TransactionIDForm.isApples(id, in: environment), "\(id)")
+            }
+        }
+        for environment in AppStoreEnvironment.allCases {
+            let isOfXcode = [.xcode, .localTesting].contains(environment)
+            #expect(TransactionIDForm.isApples("0", in: environment) == isOfXcode)
+            for id in ["", "00", "01", "12345678901234567890", "3.4E+14", " 1", "1 ", "-1", "１", "NULL", "1,000"] {
+                #expect(!TransactionIDForm.isApples(id, in: environment), "\(id)")
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `what 0.3.0 imported under an id that is none can be set to 0, transferred and found`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            let id = "3.4E+14"
+            try ledger.store.write { (connection) throws(LedgerError) in
+                try connection.write("INSERT INTO families (id, account, claimed_at) VALUES (1, 'anna', 0)", [])
+                try connection.write(
+                    "INSERT INTO identifiers VALUES ('production', '\(Minted.bundleID)', '\(id)', 1)", [])
+                try connection.write(
+                    """
+                    INSERT INTO grants (environment, bundle_id, transaction_id, product_id, account, quantity,
+                        granted_quantity, granted_at, changed_at)
+                    VALUES ('production', '\(Minted.bundleID)', '\(id)', 'coins', 'anna', 3, 3, 0, 0)
+                    """, [])
+            }
+            func name(_ id: String) -> TransactionName {
+                TransactionName(environment: .production, bundleID: Minted.bundleID, transactionID: id)
+            }
+            #expect(try ledger.find(id).count == 1)
+            #expect(
+                try ledger.transfer(
+                    from: "anna", to: "ben", transactionID: id, in: .production, reason: "wrong", at: day(1)) == 1)
+            #expect(
+                try ledger.adjust(Adjustment(.quantity(name(id), 0), reason: "wrong id"), of: "ben", at: day(1))
+                    .quantity == 0)
+            for other in ["3.4E+15", "NULL", "GPA.1"] {
+                for act in [
+                    {
+                        _ = try ledger.adjust(Adjustment(.quantity(name(other), 0), reason: "x"), of: "ben", at: day(1))
+                    },
+                    {
+                        _ = try ledger.transfer(
+                            from: "ben", to: "anna", transactionID: other, in: .production, reason: "x")
+                    },
+                ] as [() throws -> Void] {
+                    let error = #expect(throws: LedgerError.self) { try act() }
+                    #expect(error?.code == .invalidText)
+                }
+            }
+            let error = #expect(throws: LedgerError.self) {
+                try ledger.adjust(Adjustment(.quantity(name("340000000000001"), 0), reason: "x"), of: "ben", at: day(1))
+            }
+            #expect(error?.code == .notFound)
         }
     }
 

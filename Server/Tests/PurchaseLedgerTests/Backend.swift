@@ -35,7 +35,7 @@ struct Backend {
         let grant = Grant(
             account: spent.account, environment: key.environment.rawValue, bundleID: key.bundleID.string,
             transactionID: key.transactionID.string)
-        told(grant, spent.quantity, nil, 0)
+        told(grant, spent.quantity ?? 1, nil, 0)
     }
 
     mutating func receive(_ event: Event) {

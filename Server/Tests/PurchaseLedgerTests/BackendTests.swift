@@ -104,9 +104,9 @@ extension BackendTests {
                         transactionID: transaction.transactionID, originalTransactionID: nil,
                         productID: transaction.productID, quantity: Int64(transaction.quantity), date: day(0)))
             }
-            var (backend, progress) = (Backend(), ImportProgress())
+            var backend = Backend()
             for transaction in spent { backend.know(transaction) }
-            _ = try ledger.import(spent.map(ImportedLine.spent), of: "file", &progress, at: day(1))
+            _ = try ledger.imported(spent.map(ImportedLine.spent), at: day(1))
             #expect(try ledger.grantedBalances() == backend.grants && backend.grants.count == 3)
             let evidence = try history.evidence(coins, signedAt: day(1))
             backend.receive(try ledger.redeem(evidence, for: "anna", at: day(2)), for: "anna")

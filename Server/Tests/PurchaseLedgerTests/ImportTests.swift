@@ -14,33 +14,24 @@ import Testing
     }
 
     private func spent(
-        _ account: String, _ transaction: PurchaseHistory.Transaction, original: String? = nil
+        _ account: String, _ transaction: PurchaseHistory.Transaction, original: String? = nil,
+        product: String? = nil, quantity: Int64? = nil, at date: Instant = day(0)
     ) throws -> ImportedLine {
         .spent(
             try #require(
                 SpentTransaction(
                     account: account, environment: .production, bundleID: Minted.bundleID,
                     transactionID: transaction.transactionID, originalTransactionID: original,
-                    productID: transaction.productID, quantity: Int64(transaction.quantity), date: day(0))))
+                    productID: product ?? transaction.productID, quantity: quantity ?? Int64(transaction.quantity),
+                    date: date)))
     }
 
+    /// The outcomes of lines, and their notes, up to the first colon of each. A trial says the same before, and the words of a repeated file agree with the ledger.
     private func words(_ ledger: PurchaseLedger, _ lines: [ImportedLine]) throws -> [String] {
-        var progress = ImportProgress()
-        let checked = try ledger.check(lines).map(word)
-        let outcomes = try ledger.import(lines, of: "file", &progress, at: day(1)).map(word)
-        // What is in the ledger is known beforehand, and what is in the lines is not.
-        for (checked, outcome) in zip(checked, outcomes) { #expect(checked == outcome || checked == "added") }
-        let after = try ledger.check(lines).map(word)
-        #expect(after == outcomes.map { $0 == "added" ? "known" : $0 })
-        return outcomes
-    }
-
-    private func word(_ outcome: ImportedLine.Outcome) -> String {
-        switch outcome {
-        case .added: "added"
-        case .known: "known"
-        case .conflict(let code): code
-        }
+        let tried = try ledger.tried(lines, at: day(1))
+        let results = try ledger.imported(lines, at: day(1))
+        #expect(tried == results)
+        return results.map(\.word)
     }
 
     @Test func `nobody was granted nothing, or less`() throws {
@@ -118,7 +109,8 @@ import Testing
             for period in periods.dropLast() where isImportedFirst ? period != refunded : true {
                 _ = try ledger.outcomes(history.evidence(period, signedAt: day(200)), for: "anna", at: day(200))
             }
-            if !isImportedFirst { #expect(try words(ledger, line) == ["added", "added"]) }
+            // Of the first, the evidence says another date.
+            if !isImportedFirst { #expect(try words(ledger, line) == ["added, note date", "added"]) }
             // A renewal that was granted without evidence is not granted again.
             let evidence = try history.evidence(last, signedAt: day(204))
             #expect(try ledger.outcomes(evidence, for: "anna", at: day(204)) == [.alreadyYours])
@@ -159,7 +151,7 @@ import Testing
             let pro = history.buyNonConsumable("pro", at: day(0))
             #expect(try words(ledger, [spent("anna", coins), spent("anna", pro)]) == ["added", "added"])
             let wrong = try spent("anna", coins, original: pro.transactionID)
-            #expect(try words(ledger, [wrong]) == ["two-purchases"])
+            #expect(try words(ledger, [wrong]) == ["original_transaction_id"])
         }
     }
 
@@ -181,5 +173,304 @@ import Testing
             // The token says whose it is.
             #expect(try LedgerState(ledger).grants.values.map(\.account) == ["anna", "anna"])
         }
+    }
+}
+
+/// What a line contradicts.
+extension ImportTests {
+    /// What the ledger knows before a line of anna's about a purchase of three coins.
+    enum Known: String, CaseIterable {
+        /// A line was imported before; Apple's evidence was redeemed by anna; it was notified, and nobody owns it.
+        case imported, redeemed, unowned
+    }
+
+    /// A line with something else than that, and what is said of it.
+    struct Difference: CustomTestStringConvertible {
+        let column: String
+        var product: String?
+        var quantity: Int64 = 3
+        var original: String?
+        var date = day(0)
+        var testDescription: String { column }
+    }
+
+    static let differences = [
+        Difference(column: "product_id", product: "gems"), Difference(column: "quantity", quantity: 2),
+        Difference(column: "original_transaction_id", original: "340000000000999"),
+        Difference(column: "date", date: day(0.5)),
+    ]
+
+    @Test(arguments: Place.available, differences)
+    func `a line that contradicts what is known changes nothing, unless nobody owns it`(
+        _ place: Place, _ difference: Difference
+    ) throws {
+        for known in Known.allCases {
+            try withLedger(place) { ledger in
+                var history = PurchaseHistory(bundleID: Minted.bundleID)
+                let coins = history.buyConsumable("coins", quantity: 3, at: day(0))
+                switch known {
+                case .imported:
+                    _ = try words(ledger, [spent("anna", coins, original: coins.transactionID)])
+                case .redeemed:
+                    _ = try ledger.redeem(history.evidence(coins, signedAt: day(0)), for: "anna", at: day(0))
+                case .unowned:
+                    for notification in try history.verifiedNotifications(through: day(0)) {
+                        try ledger.record(notification, at: day(0))
+                    }
+                }
+                let before = try ledger.dump()
+                let line = try spent(
+                    "anna", coins, original: difference.original, product: difference.product,
+                    quantity: difference.quantity, at: difference.date)
+                let isNote = difference.column == "date"
+                let word = try words(ledger, [line])[0]
+                let note = "note \(difference.column)"
+                if known == .unowned {
+                    #expect(word == "added, \(note)")
+                    #expect(try LedgerState(ledger).grants[coins.transactionID]?.account == "anna")
+                    // What it was recorded with agrees with it.
+                    #expect(try words(ledger, [line])[0] == "known")
+                } else {
+                    #expect(word == (isNote ? "known, \(note)" : difference.column), "\(known)")
+                    #expect(try ledger.dump() == before, "\(known)")
+                }
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a file may be repeated after partial refunds, and what a line leaves out contradicts nothing`(
+        _ place: Place
+    ) throws {
+        try withLedger(place) { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let coins = history.buyConsumable("coins", quantity: 10, at: day(0))
+            let period = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0)).firstPeriod
+            let bare = ImportedLine.spent(
+                try #require(
+                    SpentTransaction(
+                        account: "anna", environment: .production, bundleID: Minted.bundleID,
+                        transactionID: coins.transactionID, originalTransactionID: nil, productID: "coins",
+                        quantity: nil, date: day(0))))
+            let lines = [try spent("anna", coins), try spent("anna", period, quantity: 5), bare]
+            #expect(try words(ledger, lines) == ["added", "added", "known"])
+            history.refund(coins, at: day(0.5), percentage: 50_000)
+            for notification in try history.verifiedNotifications(through: day(1)) {
+                try ledger.record(notification, at: day(1))
+            }
+            #expect(try LedgerState(ledger).grants[coins.transactionID]?.quantity == 5)
+            #expect(try words(ledger, lines) == ["known", "known", "known"])
+            // Of a subscription, the quantity is the number of seats.
+            #expect(try words(ledger, [spent("anna", period, quantity: 7)]) == ["known"])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `evidence that contradicts what was imported without it changes nothing`(_ place: Place) throws {
+        try withLedger(place) { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let coins = history.buyConsumable("coins", quantity: 3, at: day(0))
+            _ = try words(ledger, [spent("anna", coins, product: "gems")])
+            let before = try ledger.dump()
+            let line = ImportedLine.evidence(account: "anna", try history.evidence(coins, signedAt: day(0)))
+            #expect(try words(ledger, [line]) == ["product_id"])
+            #expect(try ledger.dump() == before)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a line says whose purchase it is by the lines before it alone`(_ place: Place) throws {
+        var history = PurchaseHistory(bundleID: Minted.bundleID, appAccountToken: Self.token.description)
+        let coins = history.buyConsumable("coins", quantity: 3, at: day(0))
+        let evidence = try history.evidence(coins, signedAt: day(0))
+        let token = ImportedLine.token(account: "anna", Self.token)
+        for (lines, expected) in [
+            ([token, .evidence(account: "ben", evidence)], ["added", "belongs-to-another"]),
+            ([.evidence(account: "ben", evidence), token], ["added", "added"]),
+            ([try spent("ben", coins), .evidence(account: "carl", evidence)], ["added", "belongs-to-another"]),
+            ([.evidence(account: "carl", evidence), try spent("ben", coins)], ["added", "belongs-to-another"]),
+        ] {
+            try withLedger(place) { ledger in
+                let found = try words(ledger, lines)
+                #expect(found == expected)
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a wrong first transaction joins no purchases`(_ place: Place) throws {
+        try withLedger(place) { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let coins = history.buyConsumable("coins", at: day(0))
+            let gems = history.buyConsumable("gems", at: day(0))
+            let period = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0)).firstPeriod
+            _ = try ledger.redeem(history.evidence(coins, signedAt: day(0)), for: "anna", at: day(0))
+            let lines = [
+                // Coins have no renewals.
+                try spent("anna", gems, original: coins.transactionID),
+                try spent("ben", period, original: coins.transactionID), try spent("ben", period),
+                try spent("ben", gems, original: period.transactionID), try spent("carl", gems),
+            ]
+            #expect(
+                try words(ledger, lines) == [
+                    "original_transaction_id", "belongs-to-another", "added", "added", "belongs-to-another",
+                ])
+            #expect(try words(ledger, [spent("anna", coins)]) == ["known"])
+        }
+    }
+
+    @Test(arguments: Place.available, [false, true])
+    func `what an account has by a line besides its own transactions is told, and a known refund`(
+        _ place: Place, isEvidence: Bool
+    ) throws {
+        try withLedger(place) { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let subscription = history.subscribe(to: "monthly", in: "group", for: .days(1), at: day(0))
+            let coins = history.buyConsumable("coins", quantity: 3, at: day(0))
+            let parts = history.buyConsumable("coins", quantity: 10, at: day(0))
+            let lines = try [subscription.firstPeriod, coins, parts].map { transaction in
+                isEvidence
+                    ? .evidence(account: "anna", try history.evidence(transaction, signedAt: day(0)))
+                    : try spent("anna", transaction)
+            }
+            let renewal = history.renew(subscription)
+            history.refund(coins, at: day(0.5))
+            history.refund(parts, at: day(0.5), percentage: 50_000)
+            for notification in try history.verifiedNotifications(through: day(1)) {
+                try ledger.record(notification, at: day(1))
+            }
+            let tried = try ledger.tried(lines, at: day(1.5))
+            #expect(try ledger.imported(lines, at: day(1.5)) == tried)
+            func told(_ kind: LedgerEvent.Kind) throws -> [String] {
+                try ledger.events().filter { $0.kind == kind }.map {
+                    "\($0.transactionID) \($0.previousQuantity) \($0.quantity)"
+                }
+            }
+            #expect(try told(.granted) == ["\(renewal.transactionID) 0 1"])
+            #expect(try told(.revoked) == ["\(coins.transactionID) 3 0"])
+            #expect(try told(.adjusted) == ["\(parts.transactionID) 10 5"])
+            let count = try ledger.events().count
+            #expect(try ledger.imported(lines, at: day(1.5)).allSatisfy { $0.outcome == .known })
+            #expect(try ledger.events().count == count)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `each grant knows its import`(_ place: Place) throws {
+        try withLedger(place) { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let subscription = history.subscribe(to: "monthly", in: "group", for: .days(1), at: day(0))
+            let coins = history.buyConsumable("coins", at: day(0))
+            let own = history.buyConsumable("coins", at: day(0))
+            history.renew(subscription)
+            for notification in try history.verifiedNotifications(through: day(1)) {
+                try ledger.record(notification, at: day(1))
+            }
+            let period = try history.evidence(subscription.firstPeriod, signedAt: day(0))
+            _ = try ledger.imported([spent("anna", coins)], at: day(1))
+            _ = try ledger.imported([.evidence(account: "anna", period)], at: day(1.5))
+            _ = try ledger.redeem(history.evidence(own, signedAt: day(0)), for: "anna", at: day(1))
+            let runs = try ledger.importRuns()
+            #expect(runs.map(\.by) == ["tests", "tests"] && runs.allSatisfy { $0.state == .complete })
+            let numbers = try ledger.store.read { (connection) throws(LedgerError) in
+                try connection.run("SELECT import_id FROM grants ORDER BY import_id").map {
+                    (row) throws(LedgerError) in try row.optionalInteger(0)
+                }
+            }
+            // The renewal is of the second: the period has ended.
+            #expect(numbers.compactMap(\.self) == [runs[1].id, runs[0].id] && numbers.count == 3)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `two imports do not run at once, and what was taken over goes on once`(_ place: Place) throws {
+        try withLedger(place) { ledger in
+            var lock: ImportLock? = try ledger.lockImports()
+            let error = #expect(throws: LedgerError.self) { try ledger.lockImports() }
+            #expect(error?.code == .importRunning)
+            withExtendedLifetime(lock) {}
+            lock = nil
+            lock = try ledger.lockImports()
+            var first = try ledger.beginImport(of: "file", digest: "1", by: "anna")
+            var second = try ledger.continueImport(first, digest: "2")
+            let lines = [ImportedLine.token(account: "anna", Self.token)]
+            #expect(throws: LedgerError.self) { try ledger.import(lines, &first) }
+            #expect(try ledger.import(lines, &second)[0].outcome == .added)
+        }
+    }
+}
+
+extension ImportedLine.Outcome: Equatable {
+    static func == (left: Self, right: Self) -> Bool { "\(left)" == "\(right)" }
+}
+
+extension ImportedLine.Result: Equatable {
+    static func == (left: Self, right: Self) -> Bool {
+        left.outcome == right.outcome && left.notes == right.notes
+    }
+
+    /// The outcome, and what the notes are about.
+    var word: String {
+        func code(_ text: String) -> String { String(text.prefix { $0 != ":" }) }
+        let word =
+            switch outcome {
+            case .added: "added"
+            case .known: "known"
+            case .conflict(let text): code(text)
+            case .fault: "fault"
+            }
+        return ([word] + notes.map { "note \(code($0))" }).joined(separator: ", ")
+    }
+}
+
+extension PurchaseLedger {
+    /// What an import would do that changes nothing.
+    func tried(_ lines: [ImportedLine], at date: Instant) throws -> [ImportedLine.Result] {
+        let folder = try TemporaryFolder()
+        defer { withExtendedLifetime(folder) {} }
+        let trial = try PurchaseLedger(folder.path + "/trial.db", policy: policy)
+        try trial.prepareTrial()
+        var copied: Set<Int64> = []
+        try copy(about: lines, to: trial, without: &copied)
+        return try trial.imported(lines, at: date)
+    }
+
+    /// All that the ledger has, but for the numbers of families, imports and events.
+    func dump() throws -> [String] {
+        let statements = [
+            "SELECT 'grant', environment, transaction_id, product_id, account, quantity, granted_quantity, granted_at, until, voided_at, adjusted_quantity, seats, original_transaction_id FROM grants",
+            "SELECT 'evidence', transaction_id, variant, signed_date, purchase FROM evidence",
+            "SELECT 'renewal', original_transaction_id, renewal FROM renewals",
+            "SELECT 'token', token, account, kind FROM account_tokens",
+            "SELECT 'order', account, product_id, transaction_id FROM orders",
+            "SELECT 'unordered', transaction_id FROM unordered_purchases",
+            """
+            SELECT 'member', one.transaction_id, families.account, families.claimed_at,
+                (SELECT MIN(other.transaction_id) FROM identifiers AS other WHERE other.family_id = one.family_id)
+            FROM identifiers AS one JOIN families ON families.id = one.family_id
+            """,
+            """
+            SELECT 'waiting', token, told_at, (SELECT MIN(transaction_id) FROM identifiers
+                WHERE identifiers.family_id = waiting_tokens.family_id) FROM waiting_tokens
+            """,
+            "SELECT 'sequence', account, sequence FROM outbox",
+        ]
+        var lines: [String] = []
+        for statement in statements {
+            let rows = try store.read { (connection) throws(LedgerError) in try connection.run(statement) }
+            lines += rows.map { row in
+                row.values.map { value in
+                    switch value {
+                    case .text(let text): text
+                    case .integer(let number): "\(number)"
+                    default: "-"
+                    }
+                }.joined(separator: " ")
+            }.sorted()
+        }
+        return try lines
+            + events().map {
+                "event \($0.account) \($0.kind) \($0.cause) \($0.transactionID) \($0.previousQuantity) \($0.quantity) \(String(describing: $0.until))"
+            }
     }
 }

@@ -46,12 +46,8 @@ import Testing
         ) { _ = try $0.token(for: "anna", storing: token) },
         Case(
             testDescription: "a purchase begins to wait for a token that is imported",
-            statement: "SELECT 1 FROM waiting_tokens",
-            other: ["INSERT INTO waiting_tokens VALUES ('\(token)', 1, NULL)"]
-        ) { ledger in
-            var progress = ImportProgress()
-            _ = try ledger.import([.token(account: "anna", token)], of: "file", &progress)
-        },
+            statement: "INSERT INTO account_tokens", other: ["INSERT INTO waiting_tokens VALUES ('\(token)', 1, NULL)"]
+        ) { _ = try $0.imported([.token(account: "anna", token)], at: day(1)) },
         Case(
             testDescription: "a family is joined with another one",
             statement: "SELECT \(Family.columns) FROM families",
@@ -96,8 +92,7 @@ import Testing
             SpentTransaction(
                 account: "ben", environment: .production, bundleID: Minted.bundleID, transactionID: "3",
                 originalTransactionID: nil, productID: "coins", quantity: 1, date: day(0)))
-        var progress = ImportProgress()
-        _ = try ledger.import([.spent(spent)], of: "file", &progress)
+        _ = try ledger.imported([.spent(spent)], at: day(0))
         race.begin()
         do {
             try row.act(ledger)

@@ -270,8 +270,7 @@ import Testing
                     account: "anna", environment: .production, bundleID: Minted.bundleID,
                     transactionID: periods[0].transactionID, originalTransactionID: nil, productID: "weekly",
                     quantity: 1, date: day(0)))
-            var progress = ImportProgress()
-            _ = try ledger.import([.spent(spent)], of: "file", &progress, at: day(22))
+            _ = try ledger.imported([.spent(spent)], at: day(22))
             #expect(try Self.dividedCount(ledger) == 0)
             // The evidence of it ends in the next period, of which a part began.
             var builder = try #require(history.transaction(periods[0], signedAt: day(23)))

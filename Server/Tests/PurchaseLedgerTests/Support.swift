@@ -97,6 +97,14 @@ enum Place: String, CaseIterable, CustomTestStringConvertible {
 }
 
 extension PurchaseLedger {
+    /// Imports lines as a file of their own.
+    func imported(_ lines: [ImportedLine], at date: Instant) throws -> [ImportedLine.Result] {
+        var run = try beginImport(of: "file", digest: "", by: "tests", at: date)
+        let results = try self.import(lines, &run, at: date)
+        try endImport(run, at: date)
+        return results
+    }
+
     /// The outcomes of a request by transaction.
     func outcomes(
         _ evidence: VerifiedEvidence, for account: String, token: String? = nil, key: String? = nil,

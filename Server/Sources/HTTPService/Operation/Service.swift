@@ -216,30 +216,3 @@ extension ServiceLimits {
         return limits
     }
 }
-
-/// Signals that one thread waits for.
-private struct SignalSet {
-    private var set = sigset_t()
-
-    init(_ signals: [CInt]) {
-        unsafe sigemptyset(&set)
-        for signal in signals { unsafe sigaddset(&set, signal) }
-    }
-
-    func block() { change(SIG_BLOCK) }
-    func unblock() { change(SIG_UNBLOCK) }
-
-    private func change(_ how: CInt) {
-        var set = set
-        _ = unsafe pthread_sigmask(how, &set, nil)
-    }
-
-    /// Waits for a signal; `nil` if none came in time.
-    func wait(_ time: Duration) -> CInt? {
-        var set = set
-        let milliseconds = Int(time.milliseconds)
-        var limit = timespec(tv_sec: milliseconds / 1000, tv_nsec: milliseconds % 1000 * 1_000_000)
-        let signal = unsafe sigtimedwait(&set, nil, &limit)
-        return signal > 0 ? signal : nil
-    }
-}

@@ -126,6 +126,33 @@ package enum System {
         (environment("TMPDIR") ?? "/tmp") + "/\(name)-\(getpid())-\(monotonicNanoseconds)"
     }
 
+    /// The path of a file without links and relative parts; as it is if there is no such file.
+    package static func resolved(_ path: String) -> String {
+        guard let resolved = unsafe realpath(path, nil) else { return path }
+        defer { unsafe free(resolved) }
+        return unsafe String(cString: resolved)
+    }
+
+    /// The name of whoever started the process: of the terminal's login or, without one, of the user.
+    package static var loginName: String {
+        var name = [CChar](repeating: 0, count: 256)
+        let isKnown = unsafe name.withUnsafeMutableBufferPointer { unsafe getlogin_r($0.baseAddress!, $0.count) == 0 }
+        if isKnown,
+            let text = unsafe name.withUnsafeBufferPointer({ unsafe String(validatingCString: $0.baseAddress!) }),
+            !text.isEmpty
+        {
+            return text
+        }
+        guard let user = unsafe getpwuid(getuid()), let name = unsafe user.pointee.pw_name else { return "\(getuid())" }
+        return unsafe String(cString: name)
+    }
+
+    /// Ends the process by a signal, as if nobody had waited for it.
+    package static func end(by signal: CInt) -> Never {
+        _ = kill(getpid(), signal)
+        systemExit(128 + signal)
+    }
+
     package static func remove(_ path: String) { _ = unsafe unlink(path) }
 
     /// Waits at least so long, whatever signals come.

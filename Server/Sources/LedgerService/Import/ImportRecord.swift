@@ -19,19 +19,21 @@ struct ImportRecord {
     }
 
     private static let members = JSONMembers<Column>()
-    /// 2008-07-10. The seconds since 1970 of a database, taken as milliseconds, are of 1970.
-    private static let appStoreOpening = Instant(millisecondsSince1970: 1_215_648_000_000)
     private var values: [Column: [UInt8]] = [:]
+    private let isCSV: Bool
+    /// The fields around which there was white space.
+    private(set) var trimmedCount: Int64 = 0
 
-    /// Reads a JSON object whose members are strings, or numbers for the quantity and the date.
+    /// Reads a JSON object whose members are strings, or numbers for the account, the quantity and the date.
     init(json line: [UInt8]) throws(Fault) {
+        isCSV = false
         var values: [Column: [UInt8]] = [:]
         var fault: Fault?
         do throws(JSONError) {
             try JSONCursor.decode(line.span) { (cursor) throws(JSONError) in
                 try cursor.readObject { (cursor, name) throws(JSONError) in
                     guard let column = Self.members.member(of: name) else {
-                        fault = fault ?? .unknownColumn
+                        fault = fault ?? .unknownColumn(name.value)
                         return
                     }
                     guard values[column] == nil else { throw JSONError(.duplicateMember, offset: name.offset) }
@@ -39,6 +41,14 @@ struct ImportRecord {
                     case .string: values[column] = try cursor.readString().bytes
                     case .number where column == .quantity || column == .date:
                         values[column] = Array("\(try cursor.readInt64())".utf8)
+                    case .number where column == .account:
+                        let number = try cursor.readNumber()
+                        // Another number is written in several ways.
+                        if number.isInteger {
+                            values[column] = number.raw.indices.map { number.raw[$0] }
+                        } else {
+                            fault = fault ?? Fault(message: "'account' must be a string or an integer")
+                        }
                     case .null: break
                     default: fault = fault ?? Fault(message: "'\(column.rawValue)' must be a string")
                     }
@@ -49,62 +59,39 @@ struct ImportRecord {
         }
         if let fault { throw fault }
         self.values = values
-    }
-
-    /// Reads the first line of CSV, with the names of the columns (RFC 4180).
-    static func columns(csv line: [UInt8]) throws(Fault) -> [Column] {
-        var columns: [Column] = []
-        for name in try fields(line) {
-            guard let column = Column.allCases.first(where: { name.elementsEqual($0.rawValue.utf8) }) else {
-                throw .unknownColumn
-            }
-            guard !columns.contains(column) else { throw Fault(message: "'\(column.rawValue)' is there twice") }
-            columns.append(column)
-        }
-        return columns
+        trim()
     }
 
     /// Reads a line of CSV. An empty field is a member that is not there.
-    init(csv line: [UInt8], _ columns: [Column]) throws(Fault) {
-        let fields = try Self.fields(line)
-        guard fields.count == columns.count else {
-            throw Fault(message: "\(fields.count) fields; the first line has \(columns.count)")
-        }
+    init(_ columns: [Column], _ fields: [[UInt8]]) throws(Fault) {
+        isCSV = true
         for (column, field) in zip(columns, fields) where !field.isEmpty { values[column] = field }
+        trim()
+        for (column, value) in values where value.isEmpty && column != .account { values[column] = nil }
+        if let account = values[.account], Self.isShortened(account) {
+            throw Fault(message: "'account' is a number that a spreadsheet shortened: export the column as text")
+        }
     }
 
-    private static func fields(_ line: [UInt8]) throws(Fault) -> [[UInt8]] {
-        let quote = UInt8(ascii: "\"")
-        var fields: [[UInt8]] = []
-        var field: [UInt8] = []
-        var rest = line.last == UInt8(ascii: "\r") ? line.dropLast() : line[...]
-        while true {
-            if rest.first == quote {
-                rest.removeFirst()
-                while true {
-                    guard let end = rest.firstIndex(of: quote) else {
-                        throw Fault(message: "a quotation mark is not closed in the line")
-                    }
-                    field += rest[..<end]
-                    rest = rest[(end + 1)...]
-                    guard rest.first == quote else { break }
-                    field.append(quote)
-                    rest.removeFirst()
-                }
-                guard rest.isEmpty || rest.first == UInt8(ascii: ",") else {
-                    throw Fault(message: "a field goes on after its quotation mark")
-                }
-            } else {
-                let end = rest.firstIndex(of: UInt8(ascii: ",")) ?? rest.endIndex
-                field += rest[..<end]
-                rest = rest[end...]
-                guard !field.contains(quote) else { throw Fault(message: "a quotation mark within a field") }
-            }
-            fields.append(field)
-            field = []
-            guard !rest.isEmpty else { return fields }
-            rest.removeFirst()
+    /// Removes white space around everything but the account, which is taken byte for byte.
+    private mutating func trim() {
+        for (column, value) in values where column != .account {
+            // Most have none.
+            func isPlain(_ byte: UInt8?) -> Bool { byte.map { 0x21..<0x80 ~= $0 } ?? true }
+            if isPlain(value.first), isPlain(value.last) { continue }
+            let text = String(decoding: value, as: UTF8.self)
+            let trimmed = text.trimmed
+            guard trimmed.utf8.count < value.count else { continue }
+            values[column] = Array(trimmed.utf8)
+            trimmedCount += 1
         }
+    }
+
+    /// Whether a text is a number as spreadsheets write long ones: `3.4E+14`.
+    private static func isShortened(_ text: [UInt8]) -> Bool {
+        let parts = text.split(separator: UInt8(ascii: "E"), omittingEmptySubsequences: false)
+        guard parts.count == 2, parts[1].first == UInt8(ascii: "+"), parts[1].count > 1 else { return false }
+        return !parts[0].isEmpty && (parts[0] + parts[1].dropFirst()).allSatisfy { 0x30...0x39 ~= $0 || $0 == 0x2E }
     }
 
     private func text(_ column: Column) -> String? { values[column].map { String(decoding: $0, as: UTF8.self) } }
@@ -115,7 +102,7 @@ struct ImportRecord {
     }
 
     /// What the line says. The app and the environment are the server's, if it has one of each and the line does not say them.
-    func line(_ verifier: AppStoreVerifier) throws(Fault) -> ImportedLine {
+    func line(_ verifier: AppStoreVerifier, _ dates: ImportDate) throws(Fault) -> ImportedLine {
         let account = try required(.account)
         guard 1...255 ~= account.utf8.count, !account.utf8.contains(0) else {
             throw Fault(message: "'account' must have 1 to 255 bytes without NUL")
@@ -126,8 +113,9 @@ struct ImportRecord {
         }
         switch kind {
         case .token:
-            guard let token = AppAccountToken(uuid: try required(.token)) else {
-                throw Fault(message: "'token' must be a UUID that is not nil")
+            let text = try required(.token)
+            guard let token = AppAccountToken(uuid: text) else {
+                throw Fault(message: "'token' must be a UUID that is not nil, and is \(text.quoted)")
             }
             return .token(account: account, token)
         case .evidence:
@@ -136,16 +124,18 @@ struct ImportRecord {
             } catch {
                 throw Fault(message: "'evidence' is refused: \(error.code)")
             }
-        default: return .spent(try spent(account, verifier.policy))
+        default: return .spent(try spent(account, verifier.policy, dates))
         }
     }
 
-    private func spent(_ account: String, _ policy: VerificationPolicy) throws(Fault) -> SpentTransaction {
+    private func spent(
+        _ account: String, _ policy: VerificationPolicy, _ dates: ImportDate
+    ) throws(Fault) -> SpentTransaction {
         let environments = policy.environments
         let only = environments.count == 1 ? environments.first : nil
         let environment = try text(.environment).map { (text) throws(Fault) in
             guard let environment = AppStoreEnvironment(rawValue: text) else {
-                throw Fault(message: "'environment' must be 'production' or 'sandbox'")
+                throw Fault(message: "'environment' must be 'production' or 'sandbox', and is \(text.quoted)")
             }
             return environment
         }
@@ -157,31 +147,39 @@ struct ImportRecord {
         guard environments.contains(environment), bundleIDs?.contains(UTF8Bytes(bundleID)) ?? true else {
             throw Fault(message: "the app or the environment is none of --bundle-id and --environment")
         }
-        let quantity = text(.quantity) ?? "1"
-        guard let number = Int64(quantity), number > 0 else {
-            throw Fault(message: "'quantity' must be a number greater than 0")
-        }
-        let date = try required(.date)
-        guard let date = Instant(specified: date) ?? Int64(date).map(Instant.init(millisecondsSince1970:)) else {
-            throw Fault(message: "'date' must be \(Instant.specifiedSyntax), or milliseconds since 1970")
-        }
-        guard date >= Self.appStoreOpening else {
-            throw Fault(
-                message:
-                    "'date' is before the App Store opened (2008-07-10); a number is milliseconds since 1970, not seconds"
-            )
+        let transactionID = try id(.transactionID, environment, isOptional: false) ?? ""
+        let original = try id(.originalTransactionID, environment, isOptional: true)
+        var quantity: Int64?
+        if let text = text(.quantity) {
+            guard text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let number = Int64(text), number > 0 else {
+                throw Fault(message: "'quantity' must be a number greater than 0, and is \(text.quoted)")
+            }
+            quantity = number
         }
         let spent = SpentTransaction(
-            account: account, environment: environment, bundleID: bundleID,
-            transactionID: try required(.transactionID), originalTransactionID: text(.originalTransactionID),
-            productID: try required(.productID), quantity: number, date: date)
+            account: account, environment: environment, bundleID: bundleID, transactionID: transactionID,
+            originalTransactionID: original, productID: try required(.productID), quantity: quantity,
+            date: try dates.read(try required(.date)))
         guard let spent else { throw Fault(message: "a text must have 1 to 255 bytes without NUL") }
         return spent
+    }
+
+    private func id(
+        _ column: Column, _ environment: AppStoreEnvironment, isOptional: Bool
+    ) throws(Fault) -> String? {
+        guard let id = isOptional ? text(column) : try required(column) else { return nil }
+        if !isOptional, SpentTransaction.isOfSupport(id) { return id }
+        guard TransactionIDForm.isApples(id, in: environment) else {
+            throw Fault(
+                message: "'\(column.rawValue)' must be \(TransactionIDForm.words), as Apple's are, and is \(id.quoted)")
+        }
+        return id
     }
 }
 
 extension ImportRecord.Fault {
-    fileprivate static let unknownColumn = Self(
-        message: "an unknown name; there are "
-            + ImportRecord.Column.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", "))
+    static func unknownColumn(_ name: String) -> Self {
+        let names = ImportRecord.Column.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
+        return Self(message: "an unknown name, \(name.quoted); there are \(names)")
+    }
 }

@@ -2,6 +2,7 @@ package import AppStoreReceipt
 package import HTTPService
 import LibcryptoHandles
 import PurchaseLedger
+import StrictText
 
 /// `receipt-server import FILE`: what existed before the ledger, from JSON lines or CSV.
 package struct LedgerImport {
@@ -9,102 +10,226 @@ package struct LedgerImport {
         LedgerService.options.filter { ["--ledger", "--product-id", "--orders"].contains($0.name) } + [
             .init(
                 "--dry-run", "",
-                "Change nothing, and count what would be imported and what contradicts the ledger or the file itself.")
+                "Change nothing, and count what would be imported and what contradicts the ledger or the file itself."),
+            .init("--by", "NAME", "Who imports; the name of the login by default. It is recorded."),
+            .init("--reason", "TEXT", "Why. It is recorded."),
+            .init(
+                "--time-zone", "NAME",
+                "The time zone of dates without one, as MySQL writes them, such as Asia/Shanghai or UTC."),
+            .init(
+                "--restart", "",
+                "Import the whole file, although an earlier import of it was interrupted and the part that it had read has changed since."
+            ),
+            .init(
+                "--runs", "",
+                "List the imports in place of importing a file: an object of JSON a line, the latest first."),
         ]
 
-    /// Faults and conflicts that are written one by one; the others are counted.
-    private static let maximumToldCount = 1000
+    /// So many bytes of lines at least end a batch: evidence is large.
+    private static let maximumBatchByteCount: Int64 = 4 << 20
 
     private let path: String
     private let file: OpenFile
-    private let identity: String
     private let ledger: PurchaseLedger
-    /// With `--dry-run`: an empty ledger that takes the lines, and finds those that contradict each other.
-    private let trial: TrialLedger?
+    private let isTrial: Bool
+    private let policy: LedgerPolicy
     private let verifier: AppStoreVerifier
+    private let dates: ImportDate
+    private let by: String
+    private let reason: String?
+    private let isRestarted: Bool
     private let print: (String, _ isError: Bool) -> Void
-    private var toldCount = 0
+    /// The most lines of a batch, which decides nothing but the time.
+    var linesTogether: Int
 
     package init(
         _ path: String, _ values: OptionTable.Values, _ verifier: AppStoreVerifier,
         _ productTypes: [String: StatedProductType], print: @escaping (String, _ isError: Bool) -> Void
     ) throws(ConfigurationError) {
-        (self.path, self.verifier, self.print) = (path, verifier, print)
-        guard let location = values["--ledger"] else { throw ConfigurationError("import needs --ledger") }
-        let beginning: [UInt8]
-        do throws(SystemError) {
-            file = try OpenFile(path)
-            // The beginning and the length are enough to recognise a large file.
-            beginning = try file.read(1 << 20, at: 0) + Array(" \(file.byteCount)".utf8)
-        } catch {
+        (self.verifier, self.print) = (verifier, print)
+        self.path = System.resolved(path)
+        let location = try Self.location(values)
+        do throws(SystemError) { file = try OpenFile(path) } catch {
             throw ConfigurationError("\(path): \(error)")
         }
-        do throws(LibcryptoError) {
-            identity = try DigestAlgorithm.sha256.digest(of: beginning.span).hexadecimal
-        } catch {
-            throw ConfigurationError("SHA-256: \(error)")
+        dates = try ImportDate(zone: values["--time-zone"], at: .now)
+        by = values["--by"] ?? System.loginName
+        reason = values["--reason"]
+        for (name, text) in [("--by", by), ("--reason", reason ?? "-")] where !LedgerText.isStorable(text) {
+            throw ConfigurationError("\(name) must have 1 to 255 bytes without NUL")
         }
+        isRestarted = values["--restart"] != nil
+        isTrial = values["--dry-run"] != nil
         var policy = LedgerPolicy()
         let products = values.all("--product-id")
         if !products.isEmpty { policy.productIDs = products }
         policy.productTypes = productTypes
         if values["--orders"] != nil { policy.orders = OrderPolicy() }
-        do throws(LedgerError) {
-            let isDryRun = values["--dry-run"] != nil
-            ledger = try PurchaseLedger(location, policy: policy, asItIs: isDryRun)
-            trial = try isDryRun ? TrialLedger(policy) : nil
-        } catch {
-            throw ConfigurationError("--ledger: \(error)", isTemporary: error.code == .storeUnavailable)
-        }
+        self.policy = policy
+        ledger = try Self.open(location, policy, asItIs: isTrial)
+        linesTogether = ledger.importedTogether
         if ledger.wasCreated { print(LedgerService.createdMessage, true) }
     }
 
-    /// Imports the file, from where an earlier import of it was interrupted.
+    private static func location(_ values: OptionTable.Values) throws(ConfigurationError) -> String {
+        guard let location = values["--ledger"] else { throw ConfigurationError("import needs --ledger") }
+        return location
+    }
+
+    private static func open(
+        _ location: String, _ policy: LedgerPolicy, asItIs: Bool
+    ) throws(ConfigurationError) -> PurchaseLedger {
+        do throws(LedgerError) {
+            return try PurchaseLedger(location, policy: policy, asItIs: asItIs)
+        } catch {
+            throw ConfigurationError("--ledger: \(error)", isTemporary: error.code == .storeUnavailable)
+        }
+    }
+
+    /// Prints the imports, the latest first.
+    package static func listRuns(
+        _ values: OptionTable.Values, print: (String, _ isError: Bool) -> Void
+    ) throws(ConfigurationError) {
+        let ledger = try open(location(values), LedgerPolicy(), asItIs: true)
+        do throws(LedgerError) {
+            for run in try ledger.importRuns() { print(run.json, false) }
+        } catch {
+            throw ConfigurationError("\(error)", isTemporary: true)
+        }
+    }
+
+    /// Imports the file, from where an earlier import of it was interrupted. A signal that ends the process is heeded when the lines under way are recorded.
     ///
     /// - Returns: The exit status: 0, or 1 if a line is faulty or contradicts the ledger.
-    package mutating func run() throws(ConfigurationError) -> Int32 {
+    package func run() throws(ConfigurationError) -> Int32 {
+        let signals = SignalSet.ending
+        signals.block()
+        defer { signals.unblock() }
         do {
-            let progress = try importLines()
+            let progress = try isTrial ? trial(signals) : importFile(signals)
             for (name, count) in [
                 ("lines", progress.lineCount), ("added", progress.addedCount), ("known", progress.knownCount),
                 ("conflicts", progress.conflictCount), ("faults", progress.faultCount),
             ] { print("\(name) \(count)", false) }
+            for (name, count) in [("notes", progress.noteCount), ("trimmed", progress.trimmedCount)] where count > 0 {
+                print("\(name) \(count)", false)
+            }
             return progress.conflictCount + progress.faultCount == 0 ? 0 : 1
+        } catch let error as ConfigurationError {
+            throw error
         } catch let error as LedgerError {
+            if error.code == .importRunning { throw ConfigurationError("\(error)", isTemporary: true) }
             throw ConfigurationError("\(error); run it again, and it goes on", isTemporary: true)
+        } catch let interruption as Interruption {
+            print("interrupted after line \(interruption.lineCount); run it again, and it goes on", true)
+            signals.unblock()
+            System.end(by: interruption.signal)
         } catch {
             throw ConfigurationError("\(path): \(error)")
         }
     }
 
-    private mutating func importLines() throws -> ImportProgress {
-        let isTrial = trial != nil
-        var progress = ImportProgress()
-        var reader = LineReader(file, from: 0)
-        var columns: [ImportRecord.Column]?
-        // A file of CSV has no brace before its first comma.
+    /// A signal came.
+    private struct Interruption: Error {
+        let signal: CInt
+        let lineCount: Int64
+    }
+
+    // MARK: The import
+
+    private func importFile(_ signals: SignalSet) throws -> ImportProgress {
+        let (file, ledger) = (file, ledger)
+        let lock = try ledger.lockImports()
+        // A copy of the file alone must have what was imported, whatever ends this.
+        defer { withExtendedLifetime(lock) { _ = try? ledger.completeFile() } }
+        var run = try begin()
+        var digest = try DigestStream(.sha256)
+        var digested: Int64 = 0
+        try readLines(from: run.progress, signals) { (lines, progress, tell) throws in
+            try file.add(digested..<progress.byteCount, to: &digest)
+            digested = progress.byteCount
+            run.progress = progress
+            run.readDigest = try digest.value().hexadecimal
+            _ = try ledger.import(lines, &run, telling: tell)
+            progress = run.progress
+        }
+        try ledger.endImport(run)
+        return run.progress
+    }
+
+    /// Begins a run, or goes on with one that was interrupted.
+    private func begin() throws -> ImportRun {
+        let unfinished = try ledger.unfinishedImports()
+        let (digest, beginnings) = try file.digests(unfinished.map(\.progress.byteCount))
+        let ofPath = unfinished.filter { $0.path.hasSameBytes(as: path) }
+        let same = unfinished.filter { run in
+            run.progress.byteCount > 0
+                ? beginnings[run.progress.byteCount]?.hasSameBytes(as: run.readDigest) ?? false
+                : run.path.hasSameBytes(as: path)
+        }
+        guard isRestarted || same.isEmpty && ofPath.isEmpty else {
+            guard let run = same.max(by: { $0.progress.byteCount < $1.progress.byteCount }) else {
+                throw ConfigurationError(
+                    "file-changed: the part of \(path) that an interrupted import has read is not the same; --restart imports the whole file"
+                )
+            }
+            if run.progress.lineCount > 0 { print("continues after line \(run.progress.lineCount)", true) }
+            return try ledger.continueImport(run, digest: digest)
+        }
+        return try ledger.beginImport(of: path, digest: digest, by: by, reason: reason, insteadOf: same + ofPath)
+    }
+
+    // MARK: A trial
+
+    private func trial(_ signals: SignalSet) throws -> ImportProgress {
+        let trial = try TrialLedger(policy)
+        var run = try trial.ledger.beginImport(of: path, digest: "", by: by)
+        let ledger = ledger
+        try readLines(from: ImportProgress(), signals) { (lines, progress, tell) throws in
+            run.progress = progress
+            try trial.copy(about: lines, from: ledger)
+            _ = try trial.ledger.import(lines, &run, telling: tell)
+            progress = run.progress
+        }
+        return run.progress
+    }
+
+    // MARK: Lines
+
+    /// Reads all lines from where `start` is.
+    ///
+    /// - Parameter apply: Imports lines of which `progress` has what is not theirs, counts what became of them, and tells it before it is recorded.
+    private func readLines(
+        from start: ImportProgress, _ signals: SignalSet,
+        _ apply: ([ImportedLine], inout ImportProgress, @escaping ([ImportedLine.Result]) -> Void) throws -> Void
+    ) throws {
+        var progress = start
+        var format = ImportFormat()
         let beginning = try file.read(4096, at: 0)
-        let isCSV = beginning.first { $0 != UInt8(ascii: " ") && $0 != UInt8(ascii: "\n") } != UInt8(ascii: "{")
-        if isCSV, let first = try reader.next() {
+        let mark = beginning.starts(with: ImportFormat.byteOrderMark) ? ImportFormat.byteOrderMark.count : 0
+        var reader = LineReader(file, from: Int64(mark))
+        // A file of CSV has no brace before its first comma.
+        let first = beginning.dropFirst(mark).first {
+            ![UInt8(ascii: " "), UInt8(ascii: "\n"), UInt8(ascii: "\r")].contains($0)
+        }
+        if first != UInt8(ascii: "{"), let line = try reader.next() {
             do throws(ImportRecord.Fault) {
-                columns = try ImportRecord.columns(csv: first)
+                format = try ImportFormat(csv: line)
             } catch {
                 throw ConfigurationError("line 1: \(error.message)")
             }
-            (progress.byteCount, progress.lineCount) = (reader.offset, 1)
+            if start.byteCount == 0 { (progress.byteCount, progress.lineCount) = (reader.offset, 1) }
         }
-        if !isTrial, let earlier = try ledger.importProgress(of: identity) {
-            progress = earlier
-            reader = LineReader(file, from: earlier.byteCount)
-            print("continues after line \(earlier.lineCount)", true)
-        }
-        let start = ContinuousClock.now
-        let firstLine = progress.lineCount
-        var nextReport = start + .seconds(5)
+        if start.byteCount > 0 { reader = LineReader(file, from: start.byteCount) }
+        var report = ImportReport(start.lineCount, file.byteCount)
         var isAtEnd = false
         while !isAtEnd {
+            if let signal = signals.wait(.zero) {
+                throw Interruption(signal: signal, lineCount: progress.lineCount)
+            }
             var lines: [(number: Int64, line: ImportedLine)] = []
-            while lines.count < ledger.importedTogether {
+            let end = reader.offset + Self.maximumBatchByteCount
+            while lines.count < linesTogether, reader.offset < end {
                 guard let line = try reader.next() else {
                     isAtEnd = true
                     break
@@ -112,53 +237,78 @@ package struct LedgerImport {
                 progress.lineCount += 1
                 if line.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\r") }) { continue }
                 do throws(ImportRecord.Fault) {
-                    let record =
-                        if let columns { try ImportRecord(csv: line, columns) } else { try ImportRecord(json: line) }
-                    lines.append((progress.lineCount, try record.line(verifier)))
+                    let record = try format.record(line)
+                    progress.trimmedCount += record.trimmedCount
+                    lines.append((progress.lineCount, try record.line(verifier, dates)))
                 } catch {
                     progress.faultCount += 1
                     tell(progress.lineCount, error.message)
                 }
             }
             progress.byteCount = reader.offset
-            let outcomes = try importTogether(lines.map(\.line), &progress)
-            for (line, outcome) in zip(lines, outcomes) {
-                if case .conflict(let code) = outcome { tell(line.number, "conflict: \(code)") }
+            let numbers = lines.map(\.number)
+            try apply(lines.map(\.line), &progress) { [print] results in
+                for (number, result) in zip(numbers, results) {
+                    for message in result.messages { print("line \(number): \(message)", true) }
+                }
             }
-            if ContinuousClock.now >= nextReport {
-                nextReport = ContinuousClock.now + .seconds(5)
-                let rate = Double(progress.lineCount - firstLine) / ((ContinuousClock.now - start) / .seconds(1))
-                let percent = file.byteCount == 0 ? 100 : progress.byteCount * 100 / file.byteCount
-                print("\(percent) %, line \(progress.lineCount), \(Int(rate)) a second", true)
-            }
+            if let text = report.text(progress) { print(text, true) }
         }
-        if !isTrial { try ledger.endImport(of: identity) }
-        return progress
     }
 
-    private func importTogether(
-        _ lines: [ImportedLine], _ progress: inout ImportProgress
-    ) throws(LedgerError) -> [ImportedLine.Outcome] {
-        guard let trial else { return try ledger.import(lines, of: identity, &progress) }
-        // What the ledger says comes before what the lines say to each other.
-        let known = try ledger.check(lines)
-        var among = ImportProgress()
-        let outcomes = zip(known, try trial.ledger.import(lines, of: identity, &among)).map { first, second in
-            if case .added = first { second } else { first }
-        }
-        for outcome in outcomes {
+    private func tell(_ line: Int64, _ message: String) { print("line \(line): \(message)", true) }
+}
+
+extension ImportedLine.Result {
+    /// What is said of the line.
+    fileprivate var messages: [String] {
+        let message: String? =
             switch outcome {
-            case .added: progress.addedCount += 1
-            case .known: progress.knownCount += 1
-            case .conflict: progress.conflictCount += 1
+            case .added, .known: nil
+            case .conflict(let difference): "conflict: \(difference)"
+            case .fault(let fault): fault
             }
-        }
-        return outcomes
+        return [message].compactMap(\.self) + notes.map { "note: \($0)" }
     }
+}
 
-    private mutating func tell(_ line: Int64, _ message: String) {
-        toldCount += 1
-        if toldCount <= Self.maximumToldCount { print("line \(line): \(message)", true) }
-        if toldCount == Self.maximumToldCount { print("further lines are counted only", true) }
+/// How fast an import is, every five seconds.
+private struct ImportReport {
+    private let start = ContinuousClock.now
+    private var next = ContinuousClock.now + .seconds(5)
+    private let firstLine: Int64
+    private let byteCount: Int64
+
+    init(_ firstLine: Int64, _ byteCount: Int64) { (self.firstLine, self.byteCount) = (firstLine, byteCount) }
+
+    mutating func text(_ progress: ImportProgress) -> String? {
+        guard ContinuousClock.now >= next else { return nil }
+        next = ContinuousClock.now + .seconds(5)
+        let rate = Double(progress.lineCount - firstLine) / ((ContinuousClock.now - start) / .seconds(1))
+        let percent = byteCount == 0 ? 100 : progress.byteCount * 100 / byteCount
+        return "\(percent) %, line \(progress.lineCount), \(Int(rate)) a second"
+    }
+}
+
+extension ImportRun {
+    fileprivate var json: String {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("id", id)
+        writer.member("state", state.rawValue)
+        writer.member("by", by)
+        writer.name("reason")
+        if let reason { writer.string(reason) } else { writer.null() }
+        writer.member("path", path)
+        writer.member("digest", digest)
+        writer.member("started_at", startedAt.description)
+        writer.member("changed_at", changedAt.description)
+        for (name, count) in [
+            ("bytes", progress.byteCount), ("lines", progress.lineCount), ("added", progress.addedCount),
+            ("known", progress.knownCount), ("conflicts", progress.conflictCount), ("faults", progress.faultCount),
+            ("notes", progress.noteCount), ("trimmed", progress.trimmedCount),
+        ] as [(StaticString, Int64)] { writer.member(name, count) }
+        writer.endObject()
+        return String(decoding: writer.bytes, as: UTF8.self)
     }
 }

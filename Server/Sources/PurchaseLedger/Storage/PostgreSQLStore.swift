@@ -118,6 +118,24 @@ struct PostgreSQLStore: LedgerStore {
     /// Its server keeps its files.
     func completeFile() {}
 
+    /// The lock is one of a connection that is there for it. If the connection is lost, the recorded holder of the import still keeps two from going on with one.
+    func lockImports() throws(LedgerError) -> ImportLock? {
+        let pool = ConnectionPool(limit: 1) { [uri] () throws(LedgerError) in try PostgreSQLConnection(uri: uri) }
+        // A database can have several ledgers, each with a table of its own.
+        let rows = try pool.withConnection(isUsable: \.isUsable) { (connection) throws(LedgerError) in
+            try connection.run(
+                """
+                SELECT pg_try_advisory_lock(1310579654, ('imports'::regclass::oid::bigint - 2147483648)::int)::int
+                """)
+        }
+        guard try rows[0].integer(0) == 1 else { return nil }
+        return ImportLock {
+            _ = try? pool.withConnection(isUsable: \.isUsable) { (connection) throws(LedgerError) in
+                try connection.run("SELECT 1 FROM pg_advisory_unlock_all()")
+            }
+        }
+    }
+
     func read<Result>(
         _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {

@@ -29,6 +29,7 @@ struct SQLiteStore: LedgerStore {
     /// Who wants to write waits while the writer reads: about no more purchases than these.
     private static let maximumBriefCount = 10
 
+    private let path: String
     private let groups = GroupQueue<Work>()
     private let writer: ConnectionPool<SQLiteConnection>
     private let readers: ConnectionPool<SQLiteConnection>
@@ -51,6 +52,7 @@ struct SQLiteStore: LedgerStore {
             }
             close(file)
         }
+        self.path = path
         let identity = FileIdentity(path: path)
         writer = ConnectionPool(limit: 1) { () throws(LedgerError) in
             try SQLiteConnection(path: path, identity, vfs: vfs, asItIs: asItIs)
@@ -237,6 +239,29 @@ struct SQLiteStore: LedgerStore {
     func migrate<Result>(
         _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result { try write(body) }
+
+    /// The lock is one of a file beside the ledger, which is removed with it: whoever closes the ledger's own file ends SQLite's locks.
+    func lockImports() throws(LedgerError) -> ImportLock? {
+        let path = FileIdentity.resolved(path) + "-import"
+        while true {
+            let file = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, mode_t(0o600))
+            guard file >= 0 else {
+                throw LedgerError(.storeUnavailable, "\(path): \(unsafe String(cString: strerror(errno)))")
+            }
+            guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
+                close(file)
+                return nil
+            }
+            // Who had it can have removed the file since it was opened.
+            if let locked = FileIdentity(descriptor: file), locked == FileIdentity(path: path) {
+                return ImportLock {
+                    _ = unsafe unlink(path)
+                    close(file)
+                }
+            }
+            close(file)
+        }
+    }
 
     func completeFile() throws(LedgerError) {
         try writer.withConnection(isUsable: \.isIdle) { connection throws(LedgerError) in

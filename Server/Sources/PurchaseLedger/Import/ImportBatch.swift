@@ -1,0 +1,228 @@
+import AppStoreReceipt
+import SpanASN1
+import StrictText
+
+/// Lines that are written in one transaction of the database. Each is decided after the one before it is written: what a file does is what its lines do one by one.
+struct ImportBatch {
+    let connection: any SQLConnection
+    let policy: LedgerPolicy
+    /// The number of the import.
+    let run: Int64
+    let now: Instant
+    private(set) var tokenConflicts: [TokenConflict] = []
+    private var tokenCounts: [UTF8Bytes: Int64] = [:]
+
+    init(_ connection: any SQLConnection, _ policy: LedgerPolicy, run: Int64, at now: Instant) {
+        (self.connection, self.policy, self.run, self.now) = (connection, policy, run, now)
+    }
+
+    /// Locks what lines are about, in the order in which everybody takes locks. What they lock besides, such as a family that one of them makes, can be a deadlock with a server, which
+    /// PostgreSQL ends; then the lines are written again.
+    func lock(_ lines: [ImportedLine]) throws(LedgerError) {
+        guard connection.dialect.isServer else { return }
+        try connection.lockAccounts(lines.map(\.account))
+        var (keys, read, written): (Set<TransactionKey>, Set<AppAccountToken>, Set<AppAccountToken>) = ([], [], [])
+        for line in lines {
+            switch line {
+            case .token(_, let token): written.insert(token)
+            case .spent(let transaction): keys.formUnion(transaction.keys.all)
+            case .evidence(_, let evidence):
+                for purchase in evidence.purchases.map(\.purchase) {
+                    keys.formUnion(PurchaseKeys(purchase)?.all ?? [])
+                    if let token = AccountTokens.token(of: purchase) { read.insert(token) }
+                }
+            }
+        }
+        let families = try connection.families(of: keys, waitingFor: written)
+        try connection.run(
+            "SELECT id FROM families WHERE id = ANY($1) ORDER BY id FOR UPDATE",
+            [.array(families.sorted().map(SQLValue.integer))])
+        for statement in TokenLocks.statements(reading: read, writing: written, connection.dialect) {
+            try connection.write(statement.text, statement.parameters)
+        }
+    }
+
+    mutating func add(_ line: ImportedLine) throws(LedgerError) -> ImportedLine.Result {
+        try LedgerText.check(line.account, "account")
+        switch line {
+        case .token(let account, let token): return ImportedLine.Result(outcome: try add(token, account))
+        case .spent(let transaction): return try add(transaction)
+        case .evidence(let account, let evidence): return try add(evidence, account)
+        }
+    }
+
+    // MARK: Tokens
+
+    private mutating func add(
+        _ token: AppAccountToken, _ account: String
+    ) throws(LedgerError) -> ImportedLine.Outcome {
+        do throws(LedgerError) {
+            if try connection.token(of: account, token) != nil { return .known }
+        } catch {
+            guard error.code == .tokenTaken else { throw error }
+            return .conflict("token-taken")
+        }
+        let name = UTF8Bytes(account)
+        let count = if let known = tokenCounts[name] { known } else { try connection.tokenCount(of: account) }
+        guard count < PurchaseLedger.maximumTokenCount else { return .conflict("too-many-tokens") }
+        tokenConflicts += try connection.register(
+            AccountTokens.Registration(token: token, account: account, isMade: false), policy, import: run, at: now)
+        tokenCounts[name] = count + 1
+        return .added
+    }
+
+    // MARK: Evidence
+
+    private mutating func add(
+        _ evidence: VerifiedEvidence, _ account: String
+    ) throws(LedgerError) -> ImportedLine.Result {
+        let brought = BroughtEvidence(evidence)
+        var seen: Set<TransactionKey> = []
+        let claimed = brought.claimed.filter { _, keys in keys.map { seen.insert($0.transaction).inserted } ?? false }
+        let known = try connection.known(claimed.compactMap(\.keys?.transaction))
+        var notes: [String] = []
+        for ((signed, _), known) in zip(claimed, known) {
+            guard let granted = known.granted, granted.account.hasSameBytes(as: account) else { continue }
+            if let difference = signed.purchase.contradictions(of: known).first {
+                return ImportedLine.Result(outcome: .conflict(difference))
+            }
+            guard known.evidence.isEmpty,
+                let note = KnownTransaction.difference(signed.purchase.purchaseDate, [granted.date])
+            else { continue }
+            notes.append(note)
+        }
+        let request = RedemptionRequest(
+            brought: brought, claim: LedgerTransaction.Claim(account: account, token: nil), answered: nil,
+            policy: policy, now: now, import: run)
+        guard let redemption = try RedemptionRequest.answer([request], connection)[0] else {
+            throw LedgerError(.storeFailed, "no answer for a line")
+        }
+        tokenConflicts += redemption.tokenConflicts
+        let outcomes = redemption.outcomes.map(\.outcome)
+        let conflicts: [Outcome] = [.belongsToAnother, .notYours, .tokenMissing]
+        let outcome: ImportedLine.Outcome =
+            if let conflict = outcomes.first(where: conflicts.contains) {
+                .conflict(conflict.rawValue)
+            } else {
+                outcomes.contains(.granted) ? .added : .known
+            }
+        return ImportedLine.Result(outcome: outcome, notes: notes)
+    }
+
+    // MARK: Transactions
+
+    private mutating func add(_ spent: SpentTransaction) throws(LedgerError) -> ImportedLine.Result {
+        let key = spent.keys.transaction
+        let found = try connection.known([key] + spent.keys.relatives.filter { $0 != key })
+        let known = found[0]
+        let original = known.isOfMember ? nil : found.dropFirst().first
+        if SupportID.isOne(key.transactionID.string), known.granted == nil {
+            return ImportedLine.Result(outcome: .fault("'transaction_id' is none that this ledger has made"))
+        }
+        let contradictions = spent.contradictions(of: known, original)
+        // Whose the wrong purchase is says nothing of this one.
+        let concerned = known.family != nil && contradictions.original != nil ? [known] : [known, original]
+        let owners = concerned.compactMap(\.self).flatMap { [$0.owner, $0.granted?.account] }.compactMap(\.self)
+        guard owners.allSatisfy({ $0.hasSameBytes(as: spent.account) }) else {
+            return ImportedLine.Result(outcome: .conflict(Outcome.belongsToAnother.rawValue))
+        }
+        var notes = [spent.dateNote(known)].compactMap(\.self)
+        // To refuse what nobody owns would leave a spent purchase to the next client that brings it.
+        if !owners.isEmpty, let first = contradictions.all.first {
+            return ImportedLine.Result(outcome: .conflict(first), notes: notes)
+        }
+        guard known.granted == nil else { return ImportedLine.Result(outcome: .known, notes: notes) }
+        notes = contradictions.all + notes
+        if owners.isEmpty, let note = try otherToken(of: known, spent.account) { notes.insert(note, at: 0) }
+        if found.allSatisfy({ $0.family == nil }) {
+            try insertNew(spent)
+        } else {
+            let isAlone = contradictions.original != nil || known.isOfMember
+            try insert(spent, isAlone ? PurchaseKeys(granted: key) : spent.keys)
+        }
+        return ImportedLine.Result(outcome: .added, notes: notes)
+    }
+
+    private func otherToken(of known: KnownTransaction, _ account: String) throws(LedgerError) -> String? {
+        for token in known.evidence.compactMap(AccountTokens.token) {
+            do throws(LedgerError) { _ = try connection.token(of: account, token) } catch {
+                guard error.code == .tokenTaken else { throw error }
+                return "token: it was bought with the token of another account"
+            }
+        }
+        return nil
+    }
+
+    /// Records a purchase of which nothing is known: almost all lines of a first import.
+    private func insertNew(_ spent: SpentTransaction) throws(LedgerError) {
+        let rows = try connection.run(
+            "INSERT INTO families (account, claimed_at, basis) VALUES ($1, $2, $3) RETURNING id",
+            [.text(spent.account), SQLValue(spent.date), .text(ClaimBasis.lasting.json)])
+        guard let row = rows.first else { throw LedgerError(.storeFailed, "no number for a new family") }
+        let family = SQLValue.integer(try row.integer(0))
+        for key in Set(spent.keys.all).sorted() {
+            try connection.write("INSERT INTO identifiers VALUES ($1, $2, $3, $4)", key.columns + [family])
+        }
+        var grants = Grants()
+        try grants.insert(grant(spent), connection, at: spent.date)
+    }
+
+    private func grant(_ spent: SpentTransaction) -> Grant {
+        var grant = Grant(
+            transaction: spent.keys.transaction, account: spent.account, productID: spent.productID,
+            quantity: spent.quantity ?? 1, until: nil, isVoided: false)
+        (grant.importRun, grant.importedOriginal) = (run, spent.originalTransactionID)
+        return grant
+    }
+
+    private mutating func insert(_ spent: SpentTransaction, _ keys: PurchaseKeys) throws(LedgerError) {
+        let brought = BroughtEvidence(spent: [keys])
+        // With all that is known of it, as where tokens are used.
+        var families = try Families(of: [brought], connection, at: now, usingTokens: true)
+        guard let (family, contents) = families.with(families.numbers(of: brought)).first else { throw .conflict }
+        // A grant without evidence is in no part.
+        if family.subscription != nil { try families.undivide(family.id) }
+        if family.account == nil {
+            try families.claim(family.id, for: spent.account, restingOn: .lasting, at: spent.date)
+        }
+        var grants = Grants()
+        try grants.insert(grant(spent), connection, at: spent.date)
+        guard !contents.variants.isEmpty else { return }
+        // What else the account has by it, and a refund that was known before, are told now.
+        let related = BroughtEvidence(related: try connection.onePurchase(ofEach: [family.id]))
+        var transaction = try LedgerTransaction(recording: related, policy, connection, .redeem, at: now)
+        transaction.importRun = run
+        try transaction.settle()
+        tokenConflicts += transaction.tokenConflicts
+    }
+}
+
+private struct App: Hashable {
+    let environment: AppStoreEnvironment
+    let bundleID: UTF8Bytes
+}
+
+extension SQLConnection {
+    /// The families of transactions, and those that wait for tokens.
+    func families(
+        of keys: Set<TransactionKey>, waitingFor tokens: Set<AppAccountToken>
+    ) throws(LedgerError) -> Set<Int64> {
+        let apps = Dictionary(grouping: keys) { App(environment: $0.environment, bundleID: $0.bundleID) }
+        var statements = apps.map { app, keys in
+            let rows = dialect.rows(of: keys.map(\.transactionID.string), in: "identifiers")
+            return SQLStatement(
+                "SELECT family_id FROM \(rows.table) AS identifiers",
+                [.text(app.environment.rawValue), .text(app.bundleID.string), rows.parameter])
+        }
+        if !tokens.isEmpty {
+            let names = dialect.names(tokens.map(\.description))
+            statements.append(
+                SQLStatement(
+                    "SELECT family_id FROM waiting_tokens WHERE token IN (SELECT value FROM \(names.table))",
+                    [names.parameter]))
+        }
+        var families: Set<Int64> = []
+        for row in try run(statements).joined() { families.insert(try row.integer(0)) }
+        return families
+    }
+}

@@ -1,0 +1,193 @@
+public import AppStoreReceipt
+public import SpanASN1
+
+/// An import of a file: who, when and why, how far it came, and what became of the lines.
+public struct ImportRun: Sendable {
+    /// What became of an import.
+    public enum State: String, Sendable, CaseIterable {
+        /// It is under way, or was interrupted: then an import of the same file goes on with it.
+        case unfinished
+        /// All lines were read.
+        case complete
+        /// It was interrupted, and the file was imported from its beginning since (`--restart`).
+        case restarted
+    }
+
+    /// The number, which each grant has that it made.
+    public let id: Int64
+    /// Who imports.
+    public let by: String
+    /// Why, if somebody says so.
+    public let reason: String?
+    /// The path of the file.
+    public let path: String
+    /// The SHA-256 of the file, in hexadecimal.
+    public let digest: String
+    public let startedAt: Instant
+    /// The date of the last lines.
+    public let changedAt: Instant
+    public let state: State
+    public var progress: ImportProgress
+    /// The SHA-256 of the part of the file that was read.
+    public var readDigest: String
+    /// What only the process knows that imports.
+    let holder: String
+
+    static let columns = """
+        id, by_name, reason, path, digest, started_at, changed_at, state, bytes, lines, added, known, conflicts, faults,
+            notes, trimmed, read_digest, holder
+        """
+
+    init(_ row: SQLRow) throws(LedgerError) {
+        guard let state = State(rawValue: try row.text(7)) else {
+            throw LedgerError(.storeFailed, "an import has an unknown state")
+        }
+        self.state = state
+        (id, by, reason) = (try row.integer(0), try row.text(1), try row.optionalText(2))
+        (path, digest) = (try row.text(3), try row.text(4))
+        (startedAt, changedAt) = (try row.date(5), try row.date(6))
+        progress = ImportProgress()
+        (progress.byteCount, progress.lineCount) = (try row.integer(8), try row.integer(9))
+        (progress.addedCount, progress.knownCount) = (try row.integer(10), try row.integer(11))
+        (progress.conflictCount, progress.faultCount) = (try row.integer(12), try row.integer(13))
+        (progress.noteCount, progress.trimmedCount) = (try row.integer(14), try row.integer(15))
+        (readDigest, holder) = (try row.text(16), try row.text(17))
+    }
+}
+
+/// Keeps other processes from importing into the same ledger, until it is released or the process ends, however that ends.
+public final class ImportLock: Sendable {
+    private let release: @Sendable () -> Void
+
+    init(_ release: @escaping @Sendable () -> Void) { self.release = release }
+
+    deinit { release() }
+}
+
+/// The tables of imports.
+enum ImportTables {
+    static func statements(_ dialect: SQLDialect) -> [String] {
+        let text = dialect.text
+        return [
+            // How far files were imported, which says neither who did it nor whether a file is still the same.
+            "DROP TABLE imports",
+            """
+            CREATE TABLE imports (id \(dialect.rowNumber), by_name \(text) NOT NULL, reason \(text),
+                path \(text) NOT NULL, digest \(text) NOT NULL, started_at BIGINT NOT NULL, changed_at BIGINT NOT NULL,
+                state \(text) NOT NULL, bytes BIGINT NOT NULL, lines BIGINT NOT NULL, added BIGINT NOT NULL,
+                known BIGINT NOT NULL, conflicts BIGINT NOT NULL, faults BIGINT NOT NULL, notes BIGINT NOT NULL,
+                trimmed BIGINT NOT NULL, read_digest \(text) NOT NULL, holder \(text) NOT NULL)
+            """,
+            "CREATE INDEX imports_by_state ON imports (state)",
+            // The import that made a grant, and the first transaction of the purchase as its line named it.
+            "ALTER TABLE grants ADD COLUMN import_id BIGINT",
+            "ALTER TABLE grants ADD COLUMN original_transaction_id \(text)",
+        ]
+    }
+}
+
+extension PurchaseLedger {
+    /// Returns a lock without which nobody should import.
+    ///
+    /// - Throws: `import-running` if somebody has it.
+    public func lockImports() throws(LedgerError) -> ImportLock {
+        guard let lock = try store.lockImports() else {
+            throw LedgerError(.importRunning, "another import into this ledger is running")
+        }
+        return lock
+    }
+
+    /// The imports, the latest first.
+    public func importRuns(limit: Int = 1000) throws(LedgerError) -> [ImportRun] {
+        try store.read { (connection) throws(LedgerError) in
+            try connection.run("SELECT \(ImportRun.columns) FROM imports ORDER BY id DESC LIMIT \(limit)")
+                .map { (row) throws(LedgerError) in try ImportRun(row) }
+        }
+    }
+
+    /// The imports that are under way or were interrupted, the latest first.
+    public func unfinishedImports() throws(LedgerError) -> [ImportRun] {
+        try store.read { (connection) throws(LedgerError) in
+            try connection.run(
+                "SELECT \(ImportRun.columns) FROM imports WHERE state = 'unfinished' ORDER BY id DESC LIMIT 100"
+            ).map { (row) throws(LedgerError) in try ImportRun(row) }
+        }
+    }
+
+    /// Begins an import. Call ``lockImports()`` before.
+    ///
+    /// - Parameters:
+    ///   - path: The path of the file.
+    ///   - digest: The SHA-256 of the file.
+    ///   - by: Who imports, 1 to 255 bytes.
+    ///   - reason: Why, 1 to 255 bytes; `nil` if nobody says so.
+    ///   - restarted: Interrupted imports that will not go on.
+    public func beginImport(
+        of path: String, digest: String, by: String, reason: String? = nil, insteadOf restarted: [ImportRun] = [],
+        at now: Instant = .now
+    ) throws(LedgerError) -> ImportRun {
+        try LedgerText.check(by, "by")
+        if let reason { try LedgerText.check(reason, "reason") }
+        let holder = policy.surroundings.makeID()
+        return try store.write { (connection) throws(LedgerError) in
+            for run in restarted {
+                try connection.write("UPDATE imports SET state = 'restarted' WHERE id = $1", [.integer(run.id)])
+            }
+            let rows = try connection.run(
+                """
+                INSERT INTO imports (by_name, reason, path, digest, started_at, changed_at, state, bytes, lines, added,
+                    known, conflicts, faults, notes, trimmed, read_digest, holder)
+                VALUES ($1, $2, $3, $4, $5, $5, 'unfinished', 0, 0, 0, 0, 0, 0, 0, 0, '', $6)
+                RETURNING \(ImportRun.columns)
+                """, [.text(by), SQLValue(reason), .text(path), .text(digest), SQLValue(now), .text(holder)])
+            return try ImportRun(rows[0])
+        }
+    }
+
+    /// Goes on with an import that was interrupted. Call ``lockImports()`` before.
+    ///
+    /// - Parameter digest: The SHA-256 of the file, of which another part can have changed.
+    public func continueImport(
+        _ run: ImportRun, digest: String, at now: Instant = .now
+    ) throws(LedgerError) -> ImportRun {
+        let holder = policy.surroundings.makeID()
+        return try store.write { (connection) throws(LedgerError) in
+            let rows = try connection.run(
+                """
+                UPDATE imports SET digest = $2, changed_at = $3, holder = $4 WHERE id = $1 AND state = 'unfinished'
+                RETURNING \(ImportRun.columns)
+                """, [.integer(run.id), .text(digest), SQLValue(now), .text(holder)])
+            guard let row = rows.first else { throw LedgerError(.notFound, "import") }
+            return try ImportRun(row)
+        }
+    }
+
+    /// Records that all lines were read.
+    public func endImport(_ run: ImportRun, at now: Instant = .now) throws(LedgerError) {
+        try store.write { (connection) throws(LedgerError) in
+            try connection.record(run, .complete, at: now)
+        }
+    }
+}
+
+extension SQLConnection {
+    /// - Throws: `import-running` if another process goes on with the import.
+    func record(_ run: ImportRun, _ state: ImportRun.State, at now: Instant) throws(LedgerError) {
+        let progress = run.progress
+        let numbers = [
+            progress.byteCount, progress.lineCount, progress.addedCount, progress.knownCount, progress.conflictCount,
+            progress.faultCount, progress.noteCount, progress.trimmedCount,
+        ]
+        let rows = try self.run(
+            """
+            UPDATE imports SET state = $3, changed_at = $4, read_digest = $5, bytes = $6, lines = $7, added = $8,
+                known = $9, conflicts = $10, faults = $11, notes = $12, trimmed = $13
+            WHERE id = $1 AND holder = $2 AND state = 'unfinished' RETURNING 1
+            """,
+            [.integer(run.id), .text(run.holder), .text(state.rawValue), SQLValue(now), .text(run.readDigest)]
+                + numbers.map(SQLValue.integer))
+        guard !rows.isEmpty else {
+            throw LedgerError(.importRunning, "another process goes on with this import")
+        }
+    }
+}

@@ -1,0 +1,177 @@
+import AppStoreReceipt
+import SpanASN1
+import StrictText
+
+/// What the ledger has about a transaction that a line of an import names.
+struct KnownTransaction {
+    /// What was granted for it.
+    struct Granted {
+        let account: String
+        let productID: String
+        /// As it was granted or imported: a refund does not change it.
+        let quantity: Int64
+        let date: Instant
+        /// The first transaction of the purchase, if it was imported with one.
+        let originalTransactionID: String?
+    }
+
+    /// The number of its family, and who owns that.
+    private(set) var family: Int64?
+    private(set) var owner: String?
+    private(set) var granted: Granted?
+    private(set) var evidence: [Purchase] = []
+
+    /// The statements whose answers ``init(_:)`` reads.
+    static func statements(_ key: TransactionKey) -> [SQLStatement] {
+        let condition = "environment = $1 AND bundle_id = $2 AND transaction_id = $3"
+        return [
+            """
+            SELECT families.id, families.account FROM identifiers
+            JOIN families ON families.id = identifiers.family_id WHERE \(condition)
+            """,
+            """
+            SELECT account, product_id, granted_quantity, granted_at, original_transaction_id FROM grants
+            WHERE \(condition)
+            """, "SELECT signed_date, purchase FROM evidence WHERE \(condition) ORDER BY variant",
+        ].map { SQLStatement($0, key.columns) }
+    }
+
+    init(_ answers: some Collection<[SQLRow]>) throws(LedgerError) {
+        for (index, rows) in answers.enumerated() {
+            for row in rows {
+                switch index {
+                case 0: (family, owner) = (try row.integer(0), try row.optionalText(1))
+                case 1:
+                    granted = Granted(
+                        account: try row.text(0), productID: try row.text(1), quantity: try row.integer(2),
+                        date: try row.date(3), originalTransactionID: try row.optionalText(4))
+                default:
+                    var purchase: Purchase = try StoredJSON.decode(row.text(1))
+                    purchase.signedDate = try row.date(0)
+                    evidence.append(purchase)
+                }
+            }
+        }
+    }
+
+    var isAutoRenewable: Bool {
+        evidence.contains { $0.productType.map { $0 == .autoRenewableSubscription } ?? ($0.expiresDate != nil) }
+    }
+
+    /// Whether a seat is assigned to a member by it: the transaction that it names as its first is the buyer's.
+    var isOfMember: Bool { evidence.contains { $0.ownershipType == .assigned } }
+
+    /// Whether it is known as the first transaction of others alone.
+    fileprivate var isOriginalAlone: Bool { family != nil && granted == nil && evidence.isEmpty }
+
+    /// What the ledger knows of its first transaction. What nobody said is not among it.
+    fileprivate func originals(_ id: String) -> [String] {
+        if isOriginalAlone { return [id] }
+        return [granted?.originalTransactionID].compactMap(\.self)
+            + evidence.flatMap {
+                [$0.originalTransactionID, $0.previousOriginalTransactionID].compactMap(\.self)
+            }
+    }
+
+    /// Says what a line says and the ledger otherwise, or `nil`.
+    static func difference(_ column: String, _ said: String, _ known: [String]) -> String? {
+        guard let first = known.first, !known.contains(where: { $0.hasSameBytes(as: said) }) else { return nil }
+        return "\(column): the line has '\(said.printable)', the ledger '\(first.printable)'"
+    }
+
+    static func difference(_ said: Int64, _ known: [Int64]) -> String? {
+        guard let first = known.first, !known.contains(said) else { return nil }
+        return "quantity: the line has \(said), the ledger \(first)"
+    }
+
+    /// A shop's database has seconds, and Apple's evidence milliseconds.
+    static func difference(_ said: Instant, _ known: [Instant]) -> String? {
+        guard let first = known.first,
+            !known.contains(where: { abs($0.millisecondsSince1970 - said.millisecondsSince1970) < 1000 })
+        else { return nil }
+        return "date: the line has \(said), the ledger \(first)"
+    }
+}
+
+extension SQLConnection {
+    func known(_ keys: [TransactionKey]) throws(LedgerError) -> [KnownTransaction] {
+        var answers = try run(keys.flatMap(KnownTransaction.statements))[...]
+        return try keys.map { (_) throws(LedgerError) in
+            defer { answers = answers.dropFirst(3) }
+            return try KnownTransaction(answers.prefix(3))
+        }
+    }
+}
+
+extension SpentTransaction {
+    /// In what a line contradicts the ledger. What it leaves out contradicts nothing.
+    struct Contradictions {
+        /// The first transaction of the purchase cannot be the one that the line names.
+        var original: String?
+        var others: [String] = []
+
+        var all: [String] { [original].compactMap(\.self) + others }
+    }
+
+    /// What was imported and what Apple signed may differ, which was told when it became known: a line must agree with one of them.
+    ///
+    /// - Parameters:
+    ///   - known: What is known of its transaction.
+    ///   - original: What is known of its first transaction, if the line names another one.
+    func contradictions(of known: KnownTransaction, _ original: KnownTransaction?) -> Contradictions {
+        var found = Contradictions()
+        let granted = known.granted
+        if let originalTransactionID {
+            let originals = known.originals(keys.transaction.transactionID.string)
+            found.original = KnownTransaction.difference(
+                "original_transaction_id", originalTransactionID, originals)
+            if let original, found.original == nil {
+                let id = originalTransactionID.printable
+                // It is a renewal itself, or nothing follows it.
+                let isFirst = original.originals(originalTransactionID).allSatisfy {
+                    $0.hasSameBytes(as: originalTransactionID)
+                }
+                if let one = known.family, let other = original.family, one != other {
+                    found.original = "original_transaction_id: '\(id)' is another purchase"
+                } else if !isFirst || original.evidence.contains(where: { $0.productType == .consumable }) {
+                    found.original = "original_transaction_id: '\(id)' is not the first of a purchase"
+                }
+            }
+        }
+        if let difference = KnownTransaction.difference(
+            "product_id", productID, [granted?.productID].compactMap(\.self) + known.evidence.map(\.productID))
+        {
+            found.others.append(difference)
+        }
+        if let quantity, !known.isAutoRenewable, !(original?.isAutoRenewable ?? false),
+            let difference = KnownTransaction.difference(
+                quantity, [granted?.quantity].compactMap(\.self) + known.evidence.map { Int64($0.quantity) })
+        {
+            found.others.append(difference)
+        }
+        return found
+    }
+
+    func dateNote(_ known: KnownTransaction) -> String? {
+        // A grant with evidence has the date on which somebody redeemed it, unless it was imported before.
+        let dates = known.evidence.map(\.purchaseDate) + [known.granted?.date].compactMap(\.self)
+        return KnownTransaction.difference(date, dates)
+    }
+}
+
+extension Purchase {
+    /// Returns in what evidence contradicts what was imported without it.
+    func contradictions(of known: KnownTransaction) -> [String] {
+        guard let granted = known.granted, known.evidence.isEmpty else { return [] }
+        let isAutoRenewable = productType.map { $0 == .autoRenewableSubscription } ?? (expiresDate != nil)
+        return [
+            KnownTransaction.difference("product_id", productID, [granted.productID]),
+            granted.originalTransactionID.flatMap {
+                [originalTransactionID, previousOriginalTransactionID ?? originalTransactionID]
+                    .contains(where: $0.hasSameBytes)
+                    ? nil : KnownTransaction.difference("original_transaction_id", originalTransactionID, [$0])
+            },
+            isAutoRenewable ? nil : KnownTransaction.difference(Int64(quantity), [granted.quantity]),
+        ].compactMap(\.self)
+    }
+}
