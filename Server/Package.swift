@@ -87,7 +87,7 @@ let package = Package(
             "LedgerService",
             [
                 "HTTPService", "PurchaseLedger", "AppStoreServerAPI", "Reconciliation", strictText, libcryptoHandles,
-                "ServerThreads", signing, library("AppStoreReceipt"),
+                "ServerThreads", signing, library("AppStoreReceipt"), library("_ReceiptReport"), library("SpanASN1"),
             ]),
         .systemLibrary(
             name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),

@@ -257,7 +257,7 @@ struct LedgerImportTests {
             // In Berlin, the first of two; and one that no clock showed.
             ("2025-10-26 02:30:00", "Europe/Berlin", 1_761_438_600_000, ""),
             ("2025-03-30 02:30:00", "Europe/Berlin", nil, "'date' is a time that no clock shows in Europe/Berlin"),
-            ("0000-00-00 00:00:00", "UTC", nil, "'date' is before the App Store opened"),
+            ("0000-00-00 00:00:00", "UTC", nil, "'date' must be a date such as"),
             ("2025-06-15T12:00:00Z", "Asia/Shanghai", 1_749_988_800_000, ""),
             ("1749988800000", "UTC", 1_749_988_800_000, ""),
             ("1749988800000000", nil, nil, "'date' is in the future; a number is milliseconds since 1970, not micro"),
@@ -376,7 +376,7 @@ struct LedgerImportTests {
         #expect(try run(other).0 == 0)
         let (status, output, errors) = try run(file, ["--restart"])
         // The token was user 1001001's before.
-        #expect(status == 1 && output.contains("conflicts 1") && errors.last == "line 1001: conflict: token-taken")
+        #expect(status == 1 && output.contains("conflicts 1") && errors.contains("line 1001: conflict: token-taken"))
         #expect(try rows("account_tokens").count == 40_001)
         #expect(try runs().map { $0["state"] as? String } == ["complete", "complete", "restarted"])
     }

@@ -228,6 +228,7 @@ package struct LedgerImport {
                 throw Interruption(signal: signal, lineCount: progress.lineCount)
             }
             var lines: [(number: Int64, line: ImportedLine)] = []
+            var faults: [Message] = []
             let end = reader.offset + Self.maximumBatchByteCount
             while lines.count < linesTogether, reader.offset < end {
                 guard let line = try reader.next() else {
@@ -242,21 +243,37 @@ package struct LedgerImport {
                     lines.append((progress.lineCount, try record.line(verifier, dates)))
                 } catch {
                     progress.faultCount += 1
-                    tell(progress.lineCount, error.message)
+                    faults.append((progress.lineCount, error.message))
                 }
             }
             progress.byteCount = reader.offset
             let numbers = lines.map(\.number)
-            try apply(lines.map(\.line), &progress) { [print] results in
-                for (number, result) in zip(numbers, results) {
-                    for message in result.messages { print("line \(number): \(message)", true) }
+            try apply(lines.map(\.line), &progress) { [print, faults] results in
+                let told = zip(numbers, results).flatMap { number, result in
+                    result.messages.map { Message(number: number, text: $0) }
                 }
+                // In the order of the lines. What is said of one stays in its own.
+                for (number, text) in Self.merged(faults, told) { print("line \(number): \(text)", true) }
             }
             if let text = report.text(progress) { print(text, true) }
         }
     }
 
-    private func tell(_ line: Int64, _ message: String) { print("line \(line): \(message)", true) }
+    private typealias Message = (number: Int64, text: String)
+
+    /// Merges what is said of lines, each in the order of the lines.
+    private static func merged(_ first: [Message], _ second: [Message]) -> [Message] {
+        var (first, second) = (first[...], second[...])
+        var merged: [Message] = []
+        while let one = first.first, let other = second.first {
+            if one.number < other.number {
+                merged.append(first.removeFirst())
+            } else {
+                merged.append(second.removeFirst())
+            }
+        }
+        return merged + first + second
+    }
 }
 
 extension ImportedLine.Result {

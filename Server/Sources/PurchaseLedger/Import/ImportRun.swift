@@ -23,10 +23,13 @@ public struct ImportRun: Sendable {
     public let path: String
     /// The SHA-256 of the file, in hexadecimal.
     public let digest: String
+    /// The date on which it began.
     public let startedAt: Instant
     /// The date of the last lines.
     public let changedAt: Instant
+    /// What became of it.
     public let state: State
+    /// How far it is, and what became of the lines.
     public var progress: ImportProgress
     /// The SHA-256 of the part of the file that was read.
     public var readDigest: String

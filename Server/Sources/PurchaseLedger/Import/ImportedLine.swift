@@ -24,6 +24,7 @@ public enum ImportedLine: Sendable {
 
     /// What became of a line, and what else is to be said of it.
     public struct Result: Sendable {
+        /// What became of the line.
         public let outcome: Outcome
         /// What differs from the ledger and decides nothing.
         public var notes: [String] = []
