@@ -81,7 +81,6 @@ enum ImportTables {
                 known BIGINT NOT NULL, conflicts BIGINT NOT NULL, faults BIGINT NOT NULL, notes BIGINT NOT NULL,
                 trimmed BIGINT NOT NULL, read_digest \(text) NOT NULL, holder \(text) NOT NULL)
             """,
-            "CREATE INDEX imports_by_state ON imports (state)",
             // The import that made a grant, and the first transaction of the purchase as its line named it.
             "ALTER TABLE grants ADD COLUMN import_id BIGINT",
             "ALTER TABLE grants ADD COLUMN original_transaction_id \(text)",
