@@ -51,6 +51,7 @@ extension AppStoreServerError {
         case .unreadable: "unreadable"
         case .endlessPages: "endless-pages"
         case .invalidArgument: "invalid-argument"
+        case .brokenRule: "broken-rule"
         case .signingFailed: "signing-failed"
         }
     }
