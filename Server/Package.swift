@@ -169,7 +169,9 @@ let package = Package(
                 "LedgerTestSupport",
                 "fake-app-store",
                 library("AppStoreReceipt"), library("AppStoreReceiptTesting"),
-            ], exclude: ["compare-with-apple.py", "compare-clients.py", "compare-with-apple"],
+            ], exclude: [
+                "compare-with-apple.py", "compare-clients.py", "compare-requests.py", "compare-with-apple", "refusals.tsv",
+            ],
             swiftSettings: toolSettings),
         .testTarget(
             name: "ReconciliationTests",

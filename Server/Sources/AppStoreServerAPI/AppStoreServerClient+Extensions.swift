@@ -17,7 +17,7 @@ extension AppStoreServerClient {
         ofOriginalTransaction originalTransactionID: String, _ renewalExtension: RenewalExtension
     ) throws(AppStoreServerError) -> UnsignedRenewalExtension {
         try Self.checkID(originalTransactionID)
-        try renewalExtension.check()
+        try renewalExtension.check(ofAll: false)
         let question = Question(
             path: ["inApps", "v1", "subscriptions", "extend", originalTransactionID], method: .put,
             body: Body(json: JSONWriter.object(renewalExtension.write)))
@@ -38,7 +38,7 @@ extension AppStoreServerClient {
         ofAllSubscribersOf productID: String, _ renewalExtension: RenewalExtension, storefronts: [String]? = nil
     ) throws(AppStoreServerError) -> UnsignedMassExtension {
         try Self.checkID(productID)
-        try renewalExtension.check()
+        try renewalExtension.check(ofAll: true)
         if let storefronts {
             let areCodes = storefronts.allSatisfy { code in
                 code.utf8.count == 3 && code.utf8.allSatisfy { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 }
@@ -59,12 +59,12 @@ extension AppStoreServerClient {
     ///
     /// - Parameters:
     ///   - productID: The subscription.
-    ///   - requestIdentifier: The identifier of the request.
+    ///   - requestIdentifier: The identifier of the request, a UUID.
     public func statusOfRenewalDateExtensions(
         of productID: String, requestIdentifier: String
     ) throws(AppStoreServerError) -> UnsignedMassExtensionStatus {
         try Self.checkID(productID)
-        try Self.checkID(requestIdentifier)
+        try AppStoreServerError.check(.requestIdentifier, requestIdentifier.isUUID)
         let path = ["inApps", "v1", "subscriptions", "extend", "mass", productID, requestIdentifier]
         return try ask(Question(path: path)) { (body) throws(JSONError) in try UnsignedMassExtensionStatus(body) }
     }

@@ -1,5 +1,5 @@
-import AppStoreReceipt
-@_spi(Surfaces) import AppStoreSigning
+package import AppStoreReceipt
+@_spi(Surfaces) package import AppStoreSigning
 import StrictText
 
 extension AppStoreSigner {
@@ -11,7 +11,7 @@ extension AppStoreSigner {
     /// Returns a bearer token for a request (RFC 7519), signed with ES256.
     ///
     /// Source: Apple, "Generating JSON Web Tokens for API requests".
-    func token(at now: Instant) throws(AppStoreServerError) -> String {
+    package func token(at now: Instant) throws(AppStoreServerError) -> String {
         let issued = (now - Self.clockTolerance).secondsSince1970
         var writer = JSONWriter()
         writer.beginObject()

@@ -40,6 +40,18 @@ extension FakeAppStore {
         return (customer, transaction, builder)
     }
 
+    /// The same, where an original transaction id is asked for.
+    func originalTransaction(
+        _ id: String
+    ) throws(FakeRefusal) -> (customer: Int, PurchaseHistory.Transaction, JWSBuilder) {
+        do throws(FakeRefusal) {
+            return try transaction(id)
+        } catch {
+            throw error.code == FakeRefusal.transactionIDNotFound.code
+                ? FakeRefusal(4_040_005, "Original transaction id not found.") : error
+        }
+    }
+
     private static func checkOwnership(of builder: JWSBuilder) throws(FakeRefusal) {
         if builder.ownershipType == .familyShared {
             throw FakeRefusal(4_000_185, "Invalid request. Family Sharing transactions aren't supported.")
@@ -119,10 +131,7 @@ extension FakeAppStore {
     // MARK: Tokens and finishing
 
     func setAppAccountToken(_ id: String, _ request: FakeRequest) throws(FakeRefusal) {
-        guard let (_, transaction, builder) = try? self.transaction(id) else {
-            throw id.isNumber
-                ? FakeRefusal(4_040_005, "Original transaction id not found.") : .invalidTransactionID
-        }
+        let (_, transaction, builder) = try originalTransaction(id)
         try Self.checkOwnership(of: builder)
         try FakeRefusal.check(
             4_000_187, "Invalid request. The transaction id is not an original transaction id.",
@@ -188,6 +197,12 @@ extension FakeAppStore {
         return days
     }
 
+    /// The identifier of an extension of all subscriptions must be a UUID.
+    private static func requestIdentifier(_ text: String) throws(FakeRefusal) -> String {
+        try FakeRefusal.check(4_000_011, "Invalid request. The request identifier is invalid.", text.isUUID)
+        return text
+    }
+
     private func extend(
         _ subscription: PurchaseHistory.Subscription, of customer: Int, _ history: PurchaseHistory, days: Int64
     ) throws(FakeRefusal) -> PurchaseHistory.Transaction {
@@ -214,9 +229,13 @@ extension FakeAppStore {
     func extendAllRenewalDates(_ request: FakeRequest) throws(FakeRefusal) -> JSONValue {
         let body = try request.json()
         let days = try Self.extensionDays(body)
-        guard let productID = body.string("productId"), !productID.isEmpty else {
-            throw FakeRefusal(4_000_023, "Invalid request. The product id is invalid.")
+        let productID = body.string("productId") ?? ""
+        let subscriptions = histories.values.flatMap { history in
+            history.subscriptions.map { history.latestPeriod(of: $0).productID }
         }
+        try FakeRefusal.check(
+            4_000_023, "Invalid request. The product id is invalid.",
+            subscriptions.contains(where: productID.hasSameBytes))
         if let storefronts = body.array("storefrontCountryCodes") {
             try FakeRefusal.check(
                 4_000_027, "Invalid request. The list of storefront country codes is empty.", !storefronts.isEmpty)
@@ -226,7 +245,7 @@ extension FakeAppStore {
                 }
             }
         }
-        let identifier = body.string("requestIdentifier") ?? ""
+        let identifier = try Self.requestIdentifier(body.string("requestIdentifier") ?? "")
         let key = [productID, identifier].map(UTF8Bytes.init)
         guard state.withLock({ $0.changes.massExtensions[key] }) == nil else {
             return ["requestIdentifier": .string(identifier)]
@@ -248,7 +267,7 @@ extension FakeAppStore {
     }
 
     func renewalExtensionStatus(_ productID: String, _ identifier: String) throws(FakeRefusal) -> JSONValue {
-        let key = [productID, identifier].map(UTF8Bytes.init)
+        let key = [productID, try Self.requestIdentifier(identifier)].map(UTF8Bytes.init)
         guard let status = state.withLock({ $0.changes.massExtensions[key] }) else {
             throw FakeRefusal(4_040_009, "The status request is not found.")
         }

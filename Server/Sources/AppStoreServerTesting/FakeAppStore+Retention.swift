@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
+import AppStoreServerAPI
 import StrictText
 
 /// What the Retention Messaging API has stored.
@@ -21,6 +22,9 @@ extension FakeAppStore {
     /// - Returns: The answer; `nil` for a success without a body.
     func retention(_ request: FakeRequest, _ segments: [String]) throws(FakeRefusal) -> JSONValue? {
         let id = segments.last ?? ""
+        let isNamed =
+            ["image", "message"].contains { $0 == segments.first } && segments.count == 2 && request.method != "GET"
+        try FakeRefusal.check(4_000_000, "Bad request.", !isNamed || id.isUUID)
         switch (request.method, segments.first ?? "", segments.count) {
         case ("GET", "image", 2):
             return [
@@ -75,8 +79,8 @@ extension FakeAppStore {
         try FakeRefusal.check(
             4_000_216, "Invalid request. The image size is invalid.",
             ["FULL_SIZE", "BULLET_POINT"].contains(where: size.hasSameBytes))
-        let isPNG = request.body.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
-        try FakeRefusal.check(4_000_161, "Invalid request. The image is invalid.", isPNG && id.isUUID)
+        let image = RetentionImage(png: request.body, size: RetentionImage.Size(rawValue: size))
+        try FakeRefusal.check(4_000_161, "Invalid request. The image is invalid.", image.isAcceptable)
         try change { (state) throws(FakeRefusal) in
             try FakeRefusal.check(
                 4_090_000, "An image with this identifier exists.",
@@ -100,7 +104,6 @@ extension FakeAppStore {
     }
 
     private func uploadMessage(_ id: String, _ body: JSONValue) throws(FakeRefusal) {
-        try FakeRefusal.check(4_000_000, "Bad request.", id.isUUID)
         try Self.checkText(4_000_162, body.string("header"), 66, in: body)
         try Self.checkText(4_000_163, body.string("body"), 144, in: body)
         let points = body.array("bulletPoints") ?? []
@@ -112,13 +115,17 @@ extension FakeAppStore {
             4_000_224, "Invalid request. A header above the image requires an image.",
             !(body.string("headerPosition")?.hasSameBytes(as: "ABOVE_IMAGE") ?? false) || body["image"] != nil)
         let used = images.compactMap { $0.string("imageIdentifier") }
+        let sizes = (body["image"] == nil ? [] : ["FULL_SIZE"]) + points.map { _ in "BULLET_POINT" }
         try change { (state) throws(FakeRefusal) in
             try FakeRefusal.check(
                 4_090_001, "A message with this identifier exists.",
                 !state.messages.contains { $0.id.hasSameBytes(as: id) })
-            for image in used {
+            for (image, size) in zip(used, sizes) {
+                guard let known = state.images.first(where: { $0.id.hasSameBytes(as: image) }) else {
+                    throw FakeRefusal(4_040_014, "The image is not found.")
+                }
                 try FakeRefusal.check(
-                    4_040_014, "The image is not found.", state.images.contains { $0.id.hasSameBytes(as: image) })
+                    4_000_216, "Invalid request. The image has another size.", known.size.hasSameBytes(as: size))
             }
             try FakeRefusal.check(
                 4_030_016, "The maximum number of messages is reached.", state.messages.count < 2000)
@@ -138,6 +145,8 @@ extension FakeAppStore {
     // MARK: Defaults, the URL and tests
 
     private func defaultMessage(_ request: FakeRequest, _ key: [UTF8Bytes]) throws(FakeRefusal) -> JSONValue? {
+        let products = histories.values.flatMap(\.transactions).map { UTF8Bytes($0.productID) }
+        try FakeRefusal.check(4_000_023, "Invalid request. The product id is invalid.", products.contains(key[0]))
         switch request.method {
         case "PUT":
             let id = try request.json().string("messageIdentifier") ?? ""
@@ -167,6 +176,8 @@ extension FakeAppStore {
             guard let url = try request.json().string("realtimeURL"), url.utf8.starts(with: "https://".utf8),
                 url.unicodeScalars.count <= 256
             else { throw FakeRefusal(4_000_215, "Invalid request. The real-time URL is invalid.") }
+            // Tests run in the sandbox, so none has passed here.
+            try FakeRefusal.check(4_030_026, "No performance test has passed.", environment == .sandbox)
             try change { (state) throws(FakeRefusal) in state.realtimeURL = url }
             return nil
         case "DELETE":
@@ -189,10 +200,13 @@ extension FakeAppStore {
     ]
 
     private func startTest(_ body: JSONValue) throws(FakeRefusal) -> JSONValue {
-        guard environment == .sandbox, let id = body.string("originalTransactionId"), id.isNumber else {
+        guard environment == .sandbox, let id = body.string("originalTransactionId") else {
             throw FakeRefusal(4_000_211, "Invalid request. The performance test request is invalid.")
         }
-        _ = try found(id)
+        let (_, transaction, _) = try originalTransaction(id)
+        let isOwn = transaction.ownershipType != .familyShared
+        let isOriginal = transaction.transactionID.hasSameBytes(as: transaction.originalTransactionID)
+        try FakeRefusal.check(4_000_000, "Bad request.", isOwn && isOriginal)
         let number = try change { (state) throws(FakeRefusal) -> String in
             guard state.realtimeURL != nil else {
                 throw FakeRefusal(4_040_021, "The real-time URL is not found.")
@@ -206,6 +220,7 @@ extension FakeAppStore {
     }
 
     private func testResult(_ id: String) throws(FakeRefusal) -> JSONValue {
+        try FakeRefusal.check(4_000_212, "Invalid request. The request id is invalid.", id.isUUID)
         let state = retentionState
         guard state.tests.contains(where: id.hasSameBytes) else {
             throw FakeRefusal(4_040_018, "The performance test run is not found.")

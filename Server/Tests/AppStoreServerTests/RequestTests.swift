@@ -115,22 +115,23 @@ import Testing
         let shop = try Shop()
         _ = shop.fill()
         let subscription = try #require(shop.store.histories[1]?.subscriptions.first)
-        let change = RenewalExtension(days: 10, reason: .serviceIssue, requestIdentifier: "1")
+        let change = RenewalExtension(days: 10, reason: .serviceIssue, requestIdentifier: Self.uuid)
         let id = subscription.originalTransactionID
         let before = try #require(try shop.client.subscriptionStatuses(of: id).subscriptions[0].transaction?.value)
         let answer = try shop.client.extendRenewalDate(ofOriginalTransaction: id, change)
         #expect(answer.isSuccessful == true && answer.originalTransactionID == id)
         #expect(answer.effectiveDate == before.expiresDate.map { $0 + .seconds(10 * 86_400) })
         let mass = try shop.client.extendRenewalDates(ofAllSubscribersOf: before.productID ?? "", change)
-        #expect(mass.requestIdentifier == "1")
-        let status = try shop.client.statusOfRenewalDateExtensions(of: before.productID ?? "", requestIdentifier: "1")
+        #expect(mass.requestIdentifier == Self.uuid)
+        let status = try shop.client.statusOfRenewalDateExtensions(
+            of: before.productID ?? "", requestIdentifier: Self.uuid)
         #expect(status.isComplete == true && status.succeededCount == 1 && status.failedCount == 0)
         let error = refusal { _ = try shop.client.extendRenewalDate(ofOriginalTransaction: id, change) }
         #expect(error?.code?.rawValue == 4_030_005)
         for (days, identifier, storefronts, rule) in [
-            (0, "1", nil, .extendByDays), (91, "1", nil, .extendByDays), (1, "", nil, .requestIdentifier),
-            (1, String(repeating: "a", count: 129), nil, .requestIdentifier), (1, "1", [], .storefrontCountryCodes),
-            (1, "1", ["US"], .storefrontCountryCodes),
+            (0, Self.uuid, nil, .extendByDays), (91, Self.uuid, nil, .extendByDays), (1, "", nil, .requestIdentifier),
+            (1, "not-a-uuid", nil, .requestIdentifier), (1, Self.uuid, [], .storefrontCountryCodes),
+            (1, Self.uuid, ["US"], .storefrontCountryCodes),
         ] as [(Int, String, [String]?, RequestRule)] {
             let change = RenewalExtension(days: days, reason: .other, requestIdentifier: identifier)
             let error = refusal {
@@ -176,6 +177,80 @@ import Testing
         #expect(result.result == "PASS" && result.responseTimes?.p99 == 60 && result.failures.isEmpty)
         try client.deleteRealtimeURL()
         #expect(refusal { _ = try client.realtimeURL() }?.code?.rawValue == 4_040_021)
+    }
+
+    /// A line of the table that was written from Apple's pages and library alone.
+    struct Refusal: CustomTestStringConvertible {
+        let fields: [String: String]
+        var testDescription: String { "\(self["call"]): \(self["what"])" }
+        subscript(name: String) -> String { fields[name] ?? "" }
+
+        static let all: [Refusal] = {
+            let url = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "refusals.tsv")
+            let lines = (try? String(contentsOf: url, encoding: .utf8))?.split(separator: "\n").dropFirst() ?? []
+            let names = lines.first?.components(separatedBy: "\t") ?? []
+            return lines.dropFirst().map { line in
+                Refusal(fields: Dictionary(uniqueKeysWithValues: zip(names, line.components(separatedBy: "\t"))))
+            }
+        }()
+    }
+
+    @Test func `what Apple documents to refuse is refused by the fake App Store, with Apple's code`() throws {
+        #expect(Refusal.all.count > 100)
+        for row in Refusal.all {
+            let shop = try Shop(row["environment"] == "production" ? .production : .sandbox)
+            let coins = shop.fill()
+            let family = shop.store.change(customer: 2) { [history = shop.store.histories[1]] in
+                $0 = history?.sharedWithFamilyMember(customer: 2, from: Shop.date - .seconds(86_400 * 20)) ?? $0
+                return $0.subscriptions.first?.originalTransactionID ?? ""
+            }
+            let history = try #require(shop.store.histories[1])
+            let subscription = try #require(history.subscriptions.first)
+            let app = history.transactions(signedAt: Shop.date).compactMap(\.appTransactionID).first ?? ""
+            let names = [
+                ("{coins}", coins.transactionID), ("{monthly}", subscription.originalTransactionID),
+                ("{renewal}", history.latestPeriod(of: subscription).transactionID), ("{family}", family),
+                ("{app}", app),
+                ("{uuid}", "00000000-0000-4000-8000-0000000000ff"), ("{image}", Self.uuid), ("{message}", Self.other),
+                ("/monthly", "/weekly"), (#""productId":"monthly""#, #""productId":"weekly""#),
+            ]
+            func filled(_ text: String) -> String { names.reduce(text) { $0.replacing($1.0, with: $1.1) } }
+            let client = shop.client
+            switch row["setup"] {
+            case "two-extensions":
+                let change = RenewalExtension(days: 1, reason: .other, requestIdentifier: "1")
+                for _ in 0..<2 {
+                    _ = try client.extendRenewalDate(ofOriginalTransaction: subscription.originalTransactionID, change)
+                }
+            case "image", "image-in-message":
+                try client.uploadImage(RetentionImage(png: Self.png(3840, 2160), size: .full), identifier: Self.uuid)
+                guard row["setup"] == "image-in-message" else { break }
+                var message = RetentionMessage(header: "a", body: "b")
+                message.image = .init(identifier: Self.uuid, altText: "c")
+                try client.uploadMessage(message, identifier: Self.other)
+            case "bullet-image":
+                let image = RetentionImage(png: Self.png(1024, 1024), size: .bulletPoint)
+                try client.uploadImage(image, identifier: Self.uuid)
+            case "message":
+                try client.uploadMessage(RetentionMessage(header: "a", body: "b"), identifier: Self.other)
+            default: break
+            }
+            var body = Array(filled(row["body"]).utf8)
+            let words = row["body"].split(separator: " ")
+            if words.first == "png", let width = UInt32(words[1]), let height = UInt32(words[2]) {
+                body = Self.png(width, height, colorType: words.count > 3 ? 6 : 2)
+            }
+            let query = row["query"].split(separator: "=").map(String.init)
+            let token = "Bearer " + (try shop.store.signer.token(at: Shop.date))
+            let answer = shop.store.answer(
+                FakeRequest(
+                    row["method"], filled(row["path"]), query: query.count == 2 ? [(query[0], query[1])] : [],
+                    authorization: row["token"] == "wrong" ? token + "x" : token, body: body))
+            let code =
+                (try? JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any])?["errorCode"] as? Int
+            #expect("\(answer.status)" == row["status"], "\(row)")
+            #expect(row["code"].isEmpty || code.map(String.init) == row["code"], "\(row): \(code ?? 0)")
+        }
     }
 
     @Test func `what Apple documents to refuse of messages and images is not sent`() throws {

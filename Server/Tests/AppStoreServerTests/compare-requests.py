@@ -36,8 +36,9 @@ def value(name, raw):
 
 BUNDLE = "com.example.app"
 DATE = "2026-01-10T12:00:00Z"
+REQUEST = "11111111-2222-4333-8444-555555555555"
 TOKEN = "7e3fb20b-4cdb-47cc-936d-99d65f608138"
-IMAGE, MESSAGE = (str(uuid.UUID(int=0x4000800000000000_8000000000000000 + n)) for n in (1, 2))
+IMAGE, MESSAGE, BULLET = (str(uuid.UUID(int=0x4000800000000000_8000000000000000 + n)) for n in (1, 2, 3))
 failures = 0
 
 
@@ -47,11 +48,11 @@ def check(what, holds, found=""):
     print(f"{'ok  ' if holds else 'FAIL'} {what}{'' if holds else f' (found: {found})'}")
 
 
-def png():
+def png(width, height):
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    rows = zlib.compress(b"".join(b"\0" + bytes(1024) for _ in range(1024)))
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 1024, 1024, 8, 0, 0, 0, 0)) + chunk(b"IDAT", rows)
+    rows = zlib.compress((b"\0" + bytes(width)) * height)
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)) + chunk(b"IDAT", rows)
             + chunk(b"IEND", b""))
 
 
@@ -152,7 +153,7 @@ try:
         check(f"{method}: {one[0][0]} {one[0][1]}, {one[0][5]}", one == other, (one, other, answer))
         return answer
 
-    coins, subscription, image = apples.coins, apples.subscription, png()
+    coins, subscription = apples.coins, apples.subscription
     compare("get_app_transaction_info", [coins], "app-transaction-info", id=coins)
     compare("get_app_transaction_info", ["99"], "app-transaction-info", id="99")
     compare("get_transaction_history", [coins, None, TransactionHistoryRequest(), GetTransactionHistoryVersion.V1],
@@ -183,22 +184,22 @@ try:
                 [subscription, ExtendRenewalDateRequest(extendByDays=10, extendReasonCode=value("ExtendReasonCode", 1), requestIdentifier="a")],
                 "extend-renewal-date", id=subscription, texts=["a"], numbers=[10, 1])
     compare("extend_renewal_date_for_all_active_subscribers",
-            [MassExtendRenewalDateRequest(extendByDays=5, extendReasonCode=value("ExtendReasonCode", 3), requestIdentifier="b", productId="monthly",
+            [MassExtendRenewalDateRequest(extendByDays=5, extendReasonCode=value("ExtendReasonCode", 3), requestIdentifier=REQUEST, productId="monthly",
                                           storefrontCountryCodes=["USA", "CHN"])],
-            "extend-all-renewal-dates", texts=["b", "monthly", "USA", "CHN"], numbers=[5, 3])
-    compare("get_status_of_subscription_renewal_date_extensions", ["b", "monthly"],
-            "renewal-extension-status", texts=["b", "monthly"])
-    compare("get_status_of_subscription_renewal_date_extensions", ["c", "monthly"],
-            "renewal-extension-status", texts=["c", "monthly"])
-    compare("upload_image", [uuid.UUID(IMAGE), image, ImageSize.BULLET_POINT],
-            "upload-image", id=IMAGE, texts=["BULLET_POINT"], bytes=text(image))
+            "extend-all-renewal-dates", texts=[REQUEST, "monthly", "USA", "CHN"], numbers=[5, 3])
+    compare("get_status_of_subscription_renewal_date_extensions", [REQUEST, "monthly"],
+            "renewal-extension-status", texts=[REQUEST, "monthly"])
+    compare("get_status_of_subscription_renewal_date_extensions", [TOKEN, "monthly"],
+            "renewal-extension-status", texts=[TOKEN, "monthly"])
+    for id, size, image in [(IMAGE, "FULL_SIZE", png(3840, 160)), (BULLET, "BULLET_POINT", png(1024, 1024))]:
+        compare("upload_image", [uuid.UUID(id), image, ImageSize(size)], "upload-image", id=id, texts=[size], bytes=text(image))
     compare("get_image_list", [], "images")
     compare("upload_message",
             [uuid.UUID(MESSAGE), UploadMessageRequestBody(
                 header="Stay", body="“Here”", image=UploadMessageImage(imageIdentifier=uuid.UUID(IMAGE), altText="A cat"),
                 headerPosition=HeaderPosition.ABOVE_IMAGE,
-                bulletPoints=[BulletPoint(text="One", imageIdentifier=uuid.UUID(IMAGE), altText="A cat")])],
-            "upload-message", id=MESSAGE, texts=["Stay", "“Here”", IMAGE, "A cat", "One"])
+                bulletPoints=[BulletPoint(text="One", imageIdentifier=uuid.UUID(BULLET), altText="A cat")])],
+            "upload-message", id=MESSAGE, texts=["Stay", "“Here”", IMAGE, "A cat", "One", BULLET])
     compare("get_message_list", [], "messages")
     compare("configure_default_message", ["monthly", "en-US", DefaultConfigurationRequest(messageIdentifier=uuid.UUID(MESSAGE))],
             "set-default-message", id=MESSAGE, texts=["monthly", "en-US"])

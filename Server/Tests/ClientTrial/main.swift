@@ -175,7 +175,7 @@ func request(_ client: AppStoreServerClient, _ question: Question) throws -> [An
         var message = RetentionMessage(header: texts[0], body: texts[1])
         message.image = .init(identifier: texts[2], altText: texts[3])
         message.headerPosition = .aboveImage
-        message.bulletPoints = [.init(text: texts[4], image: .init(identifier: texts[2], altText: texts[3]))]
+        message.bulletPoints = [.init(text: texts[4], image: .init(identifier: texts[5], altText: texts[3]))]
         try client.uploadMessage(message, identifier: id)
     case "delete-message": try client.deleteMessage(id)
     case "messages": return try client.messages().map { [orNull($0.identifier), orNull($0.state)] }

@@ -1,4 +1,4 @@
-public import AppStoreReceipt
+import AppStoreReceipt
 import StrictText
 
 /// The answer to a `CONSUMPTION_REQUEST` (Send Consumption Information, version 2).

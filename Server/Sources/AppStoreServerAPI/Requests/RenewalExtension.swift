@@ -9,7 +9,7 @@ public struct RenewalExtension: Hashable, Sendable {
     public var days: Int
     /// The reason, which the customer may be told.
     public var reason: Reason
-    /// Your name for the request, of 1 to 128 characters.
+    /// Your name for the request, of 1 to 128 characters; for all subscribers a UUID.
     ///
     /// Apple documents that repeating a mass extension with one identifier changes nothing. It does not for the extension
     /// of one subscription: after a lost answer, compare the renewal date before you send it again.
@@ -37,9 +37,10 @@ public struct RenewalExtension: Hashable, Sendable {
         public static let serviceIssue = Self(rawValue: 3)
     }
 
-    func check() throws(AppStoreServerError) {
+    func check(ofAll: Bool) throws(AppStoreServerError) {
         try AppStoreServerError.check(.extendByDays, 1...90 ~= days)
-        try AppStoreServerError.check(.requestIdentifier, 1...128 ~= requestIdentifier.unicodeScalars.count)
+        let isIdentifier = ofAll ? requestIdentifier.isUUID : 1...128 ~= requestIdentifier.unicodeScalars.count
+        try AppStoreServerError.check(.requestIdentifier, isIdentifier)
     }
 
     func write(to writer: inout JSONWriter) {

@@ -16,7 +16,7 @@ public enum RequestRule: String, Hashable, Sendable, CaseIterable {
     // Extensions: Apple, "Extend a Subscription Renewal Date".
     /// A renewal date is extended by 1 to 90 days.
     case extendByDays = "extend-by-days"
-    /// A request identifier has 1 to 128 characters.
+    /// A request identifier has 1 to 128 characters, and is a UUID for all subscribers.
     case requestIdentifier = "request-identifier"
     /// A list of storefronts is left out, or has country codes of three letters (ISO 3166-1 alpha-3).
     case storefrontCountryCodes = "storefront-country-codes"
@@ -75,7 +75,8 @@ public enum RequestRule: String, Hashable, Sendable, CaseIterable {
         case .proratedPercentage: "a prorated refund needs a consumption percentage between 0 and 100,000"
         case .subscriptionPercentage: "a subscription that renews has no consumption percentage"
         case .extendByDays: "a renewal date is extended by 1 to 90 days"
-        case .requestIdentifier: "the request identifier must have 1 to 128 characters"
+        case .requestIdentifier:
+            "the request identifier must have 1 to 128 characters, and for all subscribers be a UUID"
         case .storefrontCountryCodes: "storefronts must be country codes of three letters"
         case .uuid: "the identifier must be a UUID"
         case .image: "the image must be a PNG without transparency, of 3840 by 160 to 2160 or 1024 by 1024 pixels"

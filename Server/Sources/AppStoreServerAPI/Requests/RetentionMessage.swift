@@ -1,4 +1,4 @@
-public import AppStoreReceipt
+import AppStoreReceipt
 import StrictText
 
 /// A message that Apple shows to a customer who is about to cancel.
@@ -122,7 +122,10 @@ public struct RetentionImage: Hashable, Sendable {
         public static let bulletPoint = Self(rawValue: "BULLET_POINT")
     }
 
-    func check() throws(AppStoreServerError) {
+    func check() throws(AppStoreServerError) { try AppStoreServerError.check(.image, isAcceptable) }
+
+    /// Whether it is what Apple documents.
+    package var isAcceptable: Bool {
         let header = PNGHeader(png)
         let fits =
             switch size {
@@ -131,7 +134,7 @@ public struct RetentionImage: Hashable, Sendable {
             // Of a size that is not known here, Apple knows the rule.
             default: header != nil
             }
-        try AppStoreServerError.check(.image, fits && header?.hasAlpha == false)
+        return fits && header?.hasAlpha == false
     }
 }
 
