@@ -22,6 +22,8 @@ struct FakeControl: Sendable {
             case (true, "/fake/purchase"): return FakeAnswer(try purchase(body(request, Self.purchaseNames)))
             case (true, "/fake/consumption-request"):
                 return FakeAnswer(try requestConsumption(body(request, Self.consumptionNames)))
+            case (true, "/fake/retention-request"):
+                return FakeAnswer(try requestRetention(body(request, Self.retentionNames)))
             case (true, "/fake/refund"): return FakeAnswer(try refund(body(request, Self.refundNames)))
             case (true, "/fake/renew"): return FakeAnswer(try renew(body(request, Self.renewNames)))
             case (true, "/fake/clock"): return FakeAnswer(try clock(body(request, Self.clockNames)))
@@ -31,7 +33,7 @@ struct FakeControl: Sendable {
                     status: 404,
                     [
                         "error":
-                            "POST /fake/purchase, /fake/refund, /fake/renew, /fake/consumption-request, /fake/clock or /fake/fault, or GET /fake/state"
+                            "POST /fake/purchase, /fake/refund, /fake/renew, /fake/consumption-request, /fake/retention-request, /fake/clock or /fake/fault, or GET /fake/state"
                     ])
             }
         } catch {
@@ -180,6 +182,26 @@ struct FakeControl: Sendable {
             "transaction_id": .string(transaction.transactionID),
             "deadline": .string((date + .seconds(12 * 3600)).description),
         ]
+    }
+
+    private static let retentionNames = ["transaction_id", "locale"]
+
+    /// What Apple sends to the real-time URL when a customer is about to cancel. A test passes it on: the URL of a test
+    /// is seldom one that Apple accepts.
+    private func requestRetention(_ members: FlatJSON) throws(Problem) -> JSONValue {
+        let (_, transaction) = try transaction(members)
+        guard transaction.productType == .autoRenewableSubscription else {
+            throw Problem("the transaction is no subscription")
+        }
+        var builder = JWSBuilder.realtimeRequest(
+            productID: transaction.productID, originalTransactionID: transaction.originalTransactionID,
+            appAppleID: "\(store.options.appAppleID)", environment: store.environment, signedDate: store.now)
+        if let locale = members.string("locale") { builder.payload["userLocale"] = .string(locale) }
+        do throws(FakeRefusal) {
+            return ["signedPayload": try Mint(store: store, fault: nil).sign(builder)]
+        } catch {
+            throw Problem("the request cannot be signed")
+        }
     }
 
     private static let renewNames = ["transaction_id", "date"]

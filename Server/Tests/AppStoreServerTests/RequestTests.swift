@@ -253,6 +253,32 @@ import Testing
         }
     }
 
+    @Test func `a request for a refund and one for a message are sent as Apple sends them`() throws {
+        let shop = try Shop()
+        let coins = shop.fill()
+        let subscription = try #require(shop.store.histories[1]?.subscriptions.first)
+        let transport = HTTPTransport(timeLimit: .seconds(10), maximumByteCount: 1 << 20, isLoopback: true)
+        func post(_ path: String, _ body: String) throws -> [String: Any] {
+            let request = HTTPTransport.Request(
+                url: shop.server.url + "/fake/" + path, method: .post, body: Array(body.utf8))
+            let answer = try transport.send(request)
+            #expect(answer.status == 200)
+            return try #require(try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any])
+        }
+        let request = try post("consumption-request", #"{"transaction_id":"\#(coins.transactionID)"}"#)
+        #expect(request["deadline"] as? String == "2026-01-01T12:00:00Z")
+        let notifications = try #require(shop.store.histories[1]).notifications(through: Shop.date)
+        #expect(notifications.last?.type == .consumptionRequest)
+        let retention = try post(
+            "retention-request", #"{"transaction_id":"\#(subscription.originalTransactionID)","locale":"zh-CN"}"#)
+        let jws = try #require(retention["signedPayload"] as? String)
+        var policy = try shop.store.verifier().policy
+        policy.appAppleID = "1234567890"
+        let verifier = try AppStoreVerifier(policy: policy, trust: .roots([shop.store.trustAnchor]))
+        let decoded = try verifier.verifyRealtimeRequest(jws)
+        #expect(decoded.userLocale == "zh-CN" && decoded.originalTransactionID == subscription.originalTransactionID)
+    }
+
     @Test func `what Apple documents to refuse of messages and images is not sent`() throws {
         let shop = try Shop()
         func broken(_ change: (inout RetentionMessage) -> Void) -> AppStoreServerError.Reason? {

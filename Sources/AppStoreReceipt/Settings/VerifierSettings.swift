@@ -1,5 +1,5 @@
 public import SignatureTrust
-public import SpanASN1
+import SpanASN1
 import StrictText
 
 /// What a surface was told about its verifier, value by value.
