@@ -169,8 +169,10 @@ let package = Package(
                 "LedgerTestSupport",
                 "fake-app-store",
                 library("AppStoreReceipt"), library("AppStoreReceiptTesting"),
-            ], exclude: [
-                "compare-with-apple.py", "compare-clients.py", "compare-requests.py", "compare-with-apple", "refusals.tsv",
+            ],
+            exclude: [
+                "compare-with-apple.py", "compare-clients.py", "compare-requests.py", "compare-with-apple",
+                "refusals.tsv",
             ],
             swiftSettings: toolSettings),
         .testTarget(
