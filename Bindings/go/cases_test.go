@@ -29,6 +29,7 @@ type sharedCase struct {
 		MaximumAge     int64           `json:"maximum_age"`
 		ValidationDate json.RawMessage `json:"validation_date"`
 		AllowsRSA1024  bool            `json:"allows_rsa_1024"`
+		StrictForm     bool            `json:"strict_form"`
 		Clock          int64
 		ProductTypes   []string `json:"product_types"`
 	}
@@ -86,6 +87,9 @@ func (c *sharedCase) options(t testing.TB) []Option {
 	}
 	if o.AllowsRSA1024 {
 		options = append(options, AllowsRSA1024())
+	}
+	if o.StrictForm {
+		options = append(options, StrictForm())
 	}
 	if o.Clock != 0 {
 		options = append(options, Clock(time.UnixMilli(o.Clock)))

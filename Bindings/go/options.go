@@ -134,6 +134,12 @@ func AllowsRSA1024() Option {
 	return setTexts("AllowsRSA1024", "allows_rsa_1024", "true")
 }
 
+// StrictForm refuses evidence that is in something else, such as the JSON of Unity IAP or a form. Without it, what clients
+// are known to put around evidence is removed.
+func StrictForm() Option {
+	return setTexts("StrictForm", "strict_form", "true")
+}
+
 // Clock stops the verifier's clock at this date, for tests.
 func Clock(date time.Time) Option {
 	return setDate("Clock", "clock", date, "")

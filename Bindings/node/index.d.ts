@@ -37,6 +37,8 @@ export interface Options {
   validationDate?: Date | number | 'now';
   /** Accepts transaction receipts of version 2 (until 2015), which are signed with an RSA key of 1024 bits. Such keys are no longer safe. */
   allowsRsa1024?: boolean;
+  /** Refuses evidence that is in something else, such as the JSON of Unity IAP or a form. Without it, what clients are known to put around evidence is removed. */
+  strictForm?: boolean;
   /** Stops the verifier's clock at this date, for tests. */
   clock?: Date | number;
   /** Takes the type of a product from here if the evidence does not say it. It is `ID=consumable`, `ID=non-consumable`, `ID=auto-renewable`, or `ID=non-renewing:90` for 90 days. */

@@ -130,6 +130,7 @@ const SETTINGS = {
   maximumAge: ['maximum_age', 'seconds'],
   validationDate: ['validation_date', 'date'],
   allowsRsa1024: ['allows_rsa_1024', 'flag'],
+  strictForm: ['strict_form', 'flag'],
   clock: ['clock', 'fixed_date'],
   productTypes: ['product_types', 'texts'],
   // END GENERATED

@@ -27,12 +27,12 @@ function runBadSettings() {
   const rows = badSettings.map(({ option, value, expect }) => [camel(option), value, expect]);
   const usage = { code: 'usage', status: 4 };
   const all = ['bundleId', 'environments', 'appAppleId', 'roots', 'transactionReceiptIssuers', 'storekitTesting', 'distrusted',
-    'maximumAge', 'validationDate', 'allowsRsa1024', 'clock', 'productTypes', 'other'];
+    'maximumAge', 'validationDate', 'allowsRsa1024', 'strictForm', 'clock', 'productTypes', 'other'];
   for (const name of all) for (const value of [undefined, {}, NaN, Symbol('a'), () => 'a', new Set(['a']), [undefined]]) rows.push([name, value, usage]);
   for (const name of ['bundleId', 'environments', 'distrusted', 'roots', 'productTypes']) for (const value of [0, 1, true, [['a']], new ArrayBuffer(1)]) rows.push([name, value, usage]);
   for (const name of ['validationDate', 'clock']) for (const value of [[], [0], '', '2020', true, 0n, 1.5, Infinity, new Date(NaN), 2 ** 63, 2 ** 64, -(2 ** 64)]) rows.push([name, value, usage]);
   for (const value of [[], [5], '', '60', true, 5n, Infinity, -0.5, 2 ** 63, 2 ** 64, new Date(0)]) rows.push(['maximumAge', value, usage]);
-  for (const name of ['storekitTesting', 'allowsRsa1024']) for (const value of [0, 1, '', 'false', null, []]) rows.push([name, value, usage]);
+  for (const name of ['storekitTesting', 'allowsRsa1024', 'strictForm']) for (const value of [0, 1, '', 'false', null, []]) rows.push([name, value, usage]);
   rows.push(['clock', 'now', usage], ['appAppleId', 1234567890, usage], ['appAppleId', ['1'], usage], ['other', 1, usage]);
   for (const [name, value, expected] of rows) {
     const message = expected.code === 'usage' ? { message: `the option ${name} cannot be read`, httpStatus: 500 } : {};

@@ -160,7 +160,8 @@ foreach (['bundleId', 'environments', 'roots', 'transactionReceiptIssuers', 'dis
     }
 }
 foreach (['appAppleId' => [1, []], 'maximumAge' => ['60', 1.5, [], PHP_INT_MIN], 'validationDate' => ['', '2020', 0, []], 'clock' => ['now', 0, []],
-    'storekitTesting' => [null, 1, 'false', []], 'allowsRsa1024' => [null, 1, 'false', []]] as $name => $values) {
+    'storekitTesting' => [null, 1, 'false', []], 'allowsRsa1024' => [null, 1, 'false', []],
+    'strictForm' => [null, 1, 'false', []]] as $name => $values) {
     foreach ($values as $value) {
         same([4, 'usage'], refusal_of($name, is_array($value) ? (object) [] : $value), "$name: " . json_encode($value));
     }

@@ -5,7 +5,7 @@ extension AppStoreVerifier {
     /// Verifies a receipt and returns its contents.
     ///
     /// - Parameters:
-    ///   - receipt: A receipt: binary, base64, PEM, or a JSON object with the member `receipt-data`.
+    ///   - receipt: A receipt: binary, base64, PEM, or a JSON object with the member `receipt-data`; or one of these in what <doc:WhatClientsSend> lists.
     ///   - applicationVersion: The version that the receipt's ``ReceiptContents/applicationVersion`` must equal, or `nil` to accept any.
     ///   - deviceIdentifier: The device for which the receipt must have been made, or `nil` to accept any. See
     ///     ``ReceiptContents/matches(deviceIdentifier:)``.
@@ -16,7 +16,14 @@ extension AppStoreVerifier {
     ) throws(VerificationError) -> VerifiedReceipt {
         let received = ReceivedEvidence(receipt, as: .receipt, policy.limits)
         return try counters.counting { () throws(VerificationError) in
-            let receipt = try verifiers.receipts.verify(received.binary())
+            let receipt = try receipt.withEvidenceBytes { (input) throws(VerificationError) in
+                let (verified, layers) = try received.read(in: input, policy.form) {
+                    (received, _) throws(VerificationError) in try verifiers.receipts.verify(received.binary())
+                }
+                guard !layers.isEmpty else { return verified }
+                return VerifiedReceipt(
+                    receipt: verified.receipt, verification: verified.verification.inside(layers))
+            }
             if let applicationVersion, receipt.applicationVersion?.hasSameBytes(as: applicationVersion) != true {
                 throw .policy(
                     .applicationVersionMismatch, found: receipt.applicationVersion, expected: applicationVersion)
@@ -25,6 +32,8 @@ extension AppStoreVerifier {
                 throw .policy(.deviceMismatch)
             }
             return receipt
+        } layers: {
+            $0.verification.layers
         }
     }
 

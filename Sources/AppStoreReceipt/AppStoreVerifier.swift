@@ -71,6 +71,8 @@ public final class AppStoreVerifier: Sendable {
 
     /// Verifies evidence of any kind.
     ///
+    /// What clients are known to put around evidence is removed, unless ``VerificationPolicy/requiresStrictForm`` is set: see <doc:WhatClientsSend>.
+    ///
     /// - Parameter evidence: A receipt (binary, base64 or PEM), a JWS in its compact serialization, a transaction receipt (a property list or its base64), or a JSON
     ///   object with one of them as its member `receipt-data`, `signedPayload`, `signedTransactionInfo`, `signedRenewalInfo` or `signedAppTransactionInfo`. Whitespace around a text and
     ///   other members of the object are ignored.
@@ -93,7 +95,12 @@ public final class AppStoreVerifier: Sendable {
         _ received: ReceivedEvidence, in input: Span<UInt8>
     ) throws(VerificationError) -> VerifiedEvidence {
         try counters.counting { () throws(VerificationError) in
-            try verifiers.verify(received, in: input)
+            let (evidence, layers) = try received.read(in: input, policy.form) {
+                (received, input) throws(VerificationError) in try verifiers.verify(received, in: input)
+            }
+            return layers.isEmpty ? evidence : evidence.inside(layers)
+        } layers: {
+            $0.layers
         }
     }
 }

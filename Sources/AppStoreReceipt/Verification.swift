@@ -25,4 +25,15 @@ public struct Verification: Hashable, Sendable {
     public let digest: SignatureDigest
     /// The date at which the certificate chain was validated.
     public let validationDate: Instant
+    /// The wrappers around the evidence.
+    var layers = Layers()
+
+    /// The names of what was around the evidence, outermost first, such as `unity`; empty if nothing was. <doc:WhatClientsSend> lists them.
+    public var unwrapped: [String] { layers.names }
+
+    func inside(_ layers: Layers) -> Verification {
+        var verification = self
+        verification.layers = layers
+        return verification
+    }
 }

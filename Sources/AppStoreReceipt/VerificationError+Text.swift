@@ -12,7 +12,7 @@ extension VerificationError: CustomStringConvertible {
         if let expected { text += "\(found == nil ? ":" : ",") expected \(expected.excerpt)" }
         var place: [String] = []
         if let part { place.append(part.rawValue) }
-        if let path { place.append(path) }
+        if let path { place.append(circumstances?.detail == nil ? path : path.excerpt) }
         if let offset, let offsetBase { place.append("at byte \(offset) of the \(offsetBase.text)") }
         return place.isEmpty ? text : "\(text) (\(place.joined(separator: " ")))"
     }
@@ -48,7 +48,8 @@ extension VerificationError {
         var limits = VerificationLimits()
         limits.maximumReceiptByteCount = .max
         // Removes the armor again, because errors keep no copy of the input.
-        guard let binary = try? ReceivedEvidence(input, as: .receipt, limits).binary() else { return nil }
+        let evidence = Unwrapper.evidence(in: input, limits)
+        guard let binary = try? ReceivedEvidence(evidence, as: .receipt, limits).binary() else { return nil }
         let rest = binary.dropFirst(offset)
         var cursor = ASN1Cursor(rest.span)
         let strings: [ASN1Tag] = [.utf8String, .ia5String, .printableString, .utcTime, .generalizedTime]

@@ -11,11 +11,21 @@ public struct VerificationError: Error, Hashable, Sendable {
     package let reason: Reason
     /// The signed part of a notification that was refused; `nil` if the evidence itself was refused.
     public let part: Part?
+    /// What was found out when the bytes were looked at again; `nil` if nothing was.
+    let circumstances: Circumstances?
 
     package init(_ reason: Reason, part: Part? = nil) {
+        self.init(reason, part: part, nil)
+    }
+
+    init(_ reason: Reason, part: Part? = nil, _ circumstances: Circumstances?) {
         self.reason = reason
         self.part = part
+        self.circumstances = circumstances
     }
+
+    /// The names of what was around the evidence, outermost first, such as `unity`; empty if nothing was. <doc:WhatClientsSend> lists them.
+    public var unwrapped: [String] { circumstances?.layers.names ?? [] }
 
     /// The signed parts of a notification. The raw values are the names that Apple gives them.
     @nonexhaustive
@@ -31,7 +41,7 @@ public struct VerificationError: Error, Hashable, Sendable {
     /// The checks, in the order in which the verifier makes them.
     @nonexhaustive
     public enum Stage: String, Sendable, CaseIterable {
-        /// The text around a receipt: base64, PEM or JSON.
+        /// The text around evidence: base64, PEM or JSON, or what was sent instead of evidence.
         case input
         /// The structure of a receipt's PKCS#7 container.
         case container
@@ -190,14 +200,18 @@ extension VerificationError {
     }
 }
 
-// MARK: - What is wrong, and where
+extension VerificationError.Reason {
+    /// Whether the offset counts bytes of the text that was read.
+    fileprivate var isOfText: Bool {
+        switch self {
+        case .input(let error): error.armor != .binary
+        case .compactJWS: true
+        default: false
+        }
+    }
 
-extension VerificationError {
-    /// The position of the fault, in bytes from the start of ``offsetBase``; `nil` if there is none.
-    ///
-    /// If ``part`` is not `nil`, the position is in that part.
-    public var offset: Int? {
-        switch reason {
+    fileprivate var offset: Int? {
+        switch self {
         case .input(let error): error.offset
         case .container(let error), .payload(let error): error.offset
         case .compactJWS(_, let offset), .header(_, let offset, _), .signatureBlob(_, let offset): offset
@@ -207,6 +221,19 @@ extension VerificationError {
         case .date(_, let offset): offset
         case .policy, .configuration, .host: nil
         }
+    }
+}
+
+// MARK: - What is wrong, and where
+
+extension VerificationError {
+    /// The position of the fault, in bytes from the start of ``offsetBase``; `nil` if there is none.
+    ///
+    /// If ``part`` is not `nil`, the position is in that part.
+    public var offset: Int? {
+        guard let circumstances, reason.isOfText else { return reason.offset }
+        guard let start = circumstances.start else { return nil }
+        return reason.offset.map { start + $0 }
     }
 
     /// The bytes that ``offset`` counts; `nil` if there is no offset.
@@ -228,19 +255,18 @@ extension VerificationError {
 
     /// The place of the fault in the structure of a receipt, such as `payload › in_app[3] › 1704 purchase date`, or of a transaction receipt, such as
     /// `purchase-info › quantity`; `nil` for a JWS.
+    ///
+    /// If the evidence is in another member than those that are read, it is the JSON Pointer to that member, such as `/purchase/receipt`. A client wrote it.
     public var path: String? {
-        switch reason {
+        if case .member(let pointer) = circumstances?.detail { return pointer.string }
+        return switch reason {
         case .container(let error): Self.describe(error.path, in: "container")
         case .payload(let error): Self.describe(error.path, in: "payload")
         case .signature(let error, .receipt), .chain(let error, .receipt):
             Self.describe(error.path, in: "container")
         case .date(let fault, _): fault.evidenceKind.datePath
-        case .propertyList(let error, let place):
-            if let key = error.key {
-                place == .payload ? "purchase-info › \(key.rawValue)" : key.rawValue
-            } else {
-                place == .payload ? "purchase-info" : nil
-            }
+        case .propertyList(let error, .payload): error.key.map { "purchase-info › \($0.rawValue)" } ?? "purchase-info"
+        case .propertyList(let error, .propertyList): error.key?.rawValue
         case .signatureBlob: "signature"
         case .input, .compactJWS, .headerSyntax, .header, .signature, .chain, .members, .policy, .configuration, .host:
             nil
@@ -258,25 +284,32 @@ extension VerificationError {
         return whole + purchase + " › \(type.rawValue)" + (type.name.map { " \($0)" } ?? "")
     }
 
+    var truncation: Truncation? {
+        if case .truncation(let truncation) = circumstances?.detail { truncation } else { nil }
+    }
+
     /// The armor that the input begins like, if it could not be read.
     package var armor: Armor? {
         if case .input(let error) = reason { error.armor } else { nil }
     }
 
-    /// The value that was refused: the bundle id, the environment or the date of genuine evidence, or the part of the configuration at fault.
+    /// The value that was refused: the bundle id, the environment or the date of genuine evidence, or the part of the configuration at fault; or how much of evidence
+    /// arrived that was cut off, such as `3072 bytes`.
     ///
     /// It is `nil` if the value is not known to be signed. It can have any length and any characters. To log an error, use ``description`` or
     /// ``json``, which shorten and escape it.
     public var found: String? {
-        switch reason {
+        if let truncation { return "\(truncation.arrived) \(truncation.unit.rawValue)" }
+        return switch reason {
         case .policy(_, let found, _), .configuration(_, let found): found?.string
         default: nil
         }
     }
 
-    /// The value that the policy accepts instead of ``found``, or the kind of JWS that the method verifies, such as `notification`.
+    /// The value that the policy accepts instead of ``found``, the size of evidence that was cut off, or the kind of JWS that the method verifies, such as `notification`.
     public var expected: String? {
-        switch reason {
+        if let truncation { return "\(truncation.expected) \(truncation.unit.rawValue)" }
+        return switch reason {
         case .policy(_, _, let expected): expected?.string
         case .members(_, let kind): kind?.rawValue
         default: nil

@@ -45,6 +45,10 @@ public struct VerificationPolicy: Sendable {
     ///
     /// Root certificates are not compared with it: choose those with ``AppStoreTrust``.
     public var distrusted: Set<Fingerprint> = []
+    /// A Boolean value that indicates whether to refuse evidence that is in something else, such as the JSON of Unity IAP or a form; by default `false`.
+    ///
+    /// <doc:WhatClientsSend> lists what is known. In notifications and real-time requests, which Apple sends, nothing but evidence is accepted in any case.
+    public var requiresStrictForm = false
     /// The limits on an input.
     public var limits = VerificationLimits()
 

@@ -236,6 +236,7 @@ extension GrowthTable {
         print(Row.head)
         let groups: [(String, () throws -> [Place])] = [
             ("receipts", Place.receipts), ("messages", Place.messages), ("armor", Place.armor),
+            ("clients", Place.clients),
             ("JWS", Place.jws), ("transaction receipts", Place.transactionReceipts),
             ("commands", { try Place.commands(program) }),
         ]

@@ -12,6 +12,9 @@ public struct Report: Sendable {
     /// Whether the report says what to do about a refusal: a page around it may say so in terms of its own.
     @_spi(Surfaces) public var advises: @Sendable (VerificationError) -> Bool = { _ in true }
 
+    /// The page of a server with ``ClientHelp``, to which codes are links; `nil` if there is none.
+    @_spi(Surfaces) public var helpPath: StaticString?
+
     let decision: Decision
     let pieces: [ReportPiece]
     let trust: AppStoreTrust

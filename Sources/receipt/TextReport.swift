@@ -63,6 +63,7 @@ struct TextReport {
         }
         if let path = error.path { place.append(path) }
         if let part = error.part { place.append(part.rawValue) }
+        if !error.unwrapped.isEmpty { place.append("what was in \(error.unwrapped.joined(separator: ", in "))") }
         if let armor = error.armor { place.append("what looked like \(armor.text)") }
         // No excerpt: the bytes of signatures and certificates are opaque.
         let excerpt = [.signature, .chain].contains(error.stage) ? nil : error.excerpt(of: bytes)
@@ -75,6 +76,7 @@ struct TextReport {
         print(fields: subject.map { ($0.label, shortened($0.value)) }, to: &console)
         // A command that verifies nothing does not know what the input is for.
         if let audience = verification?.audience { print(error.advice(for: audience), to: &console) }
+        if let page = error.fault.page { print("See \(page).", .dim, to: &console) }
     }
 
     /// Prints an empty line between two reports.
@@ -209,7 +211,7 @@ extension Verification {
             ("Signer", signer.description),
             ("Signer expires", signerExpirationDate.text),
             ("Trust anchor", rootName + anchor.description),
-        ]
+        ] + (unwrapped.isEmpty ? [] : [("Unwrapped from", unwrapped.joined(separator: ", "))])
     }
 
     /// The name of Apple's root certificate and a comma; empty for another root.

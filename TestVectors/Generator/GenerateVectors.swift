@@ -6,7 +6,7 @@ import Foundation
 @main
 struct GenerateVectors {
     static let folders = [
-        "asn1", "pkcs7", "receipts", "certificates", "requests", "jws", "cms", "transaction-receipts",
+        "asn1", "pkcs7", "receipts", "certificates", "requests", "jws", "cms", "transaction-receipts", "clients",
     ]
 
     static func main() throws {
@@ -75,6 +75,10 @@ struct GenerateVectors {
             expectations.append(VectorExpectation(vector, options, expected))
         }
         files["expectations.json"] = Array(try json(expectations.sorted { $0.file < $1.file }).utf8)
+        // Before the file of signatures, which has those of theirs.
+        let clients = try ClientVector.generate(with: forge, anchors)
+        files.merge(clients.files) { _, new in new }
+        problems += clients.problems
         let signed = try JWSVector.generate(with: forge, anchors)
         files.merge(signed.files) { _, new in new }
         problems += signed.problems

@@ -211,6 +211,10 @@ void asr_options_free(asr_options *options);
  *     Accepts transaction receipts of version 2 (until 2015), which are signed with an RSA key of 1024 bits. Such keys are no longer
  *     safe.
  *
+ * strict_form  (flag)
+ *     Refuses evidence that is in something else, such as the JSON of Unity IAP or a form. Without it, what clients are known to put
+ *     around evidence is removed.
+ *
  * clock  (fixed_date)
  *     Stops the verifier's clock at this date, for tests.
  *
@@ -243,6 +247,7 @@ asr_status asr_options_add_distrusted(asr_options *options, const char *distrust
 asr_status asr_options_set_maximum_age(asr_options *options, int64_t seconds);
 asr_status asr_options_set_validation_date(asr_options *options, int64_t date);
 asr_status asr_options_set_allows_rsa_1024(asr_options *options, int32_t is_on);
+asr_status asr_options_set_strict_form(asr_options *options, int32_t is_on);
 asr_status asr_options_set_clock(asr_options *options, int64_t date);
 asr_status asr_options_add_product_type(asr_options *options, const char *product_type);
 /* END GENERATED */

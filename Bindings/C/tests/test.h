@@ -17,7 +17,7 @@ typedef struct { const unsigned char *bytes; size_t length; } file;
 typedef struct {
     const char *name, *call, *bundle_ids[4], *environments[4], *app_apple_id, *distrusted[4], *product_types[4], *code, *category, *json;
     uint32_t flags;
-    int32_t storekit_testing, allows_rsa_1024;
+    int32_t storekit_testing, allows_rsa_1024, strict_form;
     int64_t maximum_age, validation_date, clock, date;
     file roots[4], issuers[4], evidence[8];
     size_t count;
@@ -48,6 +48,7 @@ static inline asr_options *options_of(const test_case *c) {
     if (c->maximum_age >= 0) check(asr_options_set_maximum_age(options, c->maximum_age) == ASR_VERIFIED);
     check(asr_options_set_validation_date(options, c->validation_date) == ASR_VERIFIED);
     check(asr_options_set_allows_rsa_1024(options, c->allows_rsa_1024) == ASR_VERIFIED);
+    check(asr_options_set_strict_form(options, c->strict_form) == ASR_VERIFIED);
     check(asr_options_set_clock(options, c->clock) == ASR_VERIFIED);
     return options;
 }

@@ -38,7 +38,7 @@ public final class CasesTest {
     record Choices(
         String[] bundleId, String[] environments, String appAppleId, List<String> roots, List<String> transactionReceiptIssuers,
         boolean storekitTesting, String[] distrusted, Long maximumAge, String validationDate, @SerializedName("allows_rsa_1024") boolean allowsRsa1024,
-        Long clock, String[] productTypes) {
+        boolean strictForm, Long clock, String[] productTypes) {
 
         Options options() {
             Options options = new Options().environments(Objects.requireNonNullElse(environments, new String[0]));
@@ -54,6 +54,7 @@ public final class CasesTest {
                     validationDate.equals("now") ? Options.NOW : Instant.ofEpochMilli(Long.parseLong(validationDate)));
             }
             if (allowsRsa1024) options.allowsRsa1024();
+            if (strictForm) options.strictForm();
             if (clock != null) options.clock(Instant.ofEpochMilli(clock));
             if (productTypes != null) options.productTypes(productTypes);
             return options;

@@ -28,6 +28,7 @@ final class Verifier
      * @param int $maximumAge Refuses evidence that was signed longer ago than this, or is from the future. Without it, any age is accepted.
      * @param DateTimeInterface|'now' $validationDate Validates the certificates at this date. Without it, they are validated at the date the evidence was signed.
      * @param bool $allowsRsa1024 Accepts transaction receipts of version 2 (until 2015), which are signed with an RSA key of 1024 bits. Such keys are no longer safe.
+     * @param bool $strictForm Refuses evidence that is in something else, such as the JSON of Unity IAP or a form. Without it, what clients are known to put around evidence is removed.
      * @param DateTimeInterface $clock Stops the verifier's clock at this date, for tests.
      * @param string|list<string> $productTypes Takes the type of a product from here if the evidence does not say it. It is `ID=consumable`, `ID=non-consumable`, `ID=auto-renewable`, or `ID=non-renewing:90` for 90 days.
      *
@@ -44,6 +45,7 @@ final class Verifier
         int|Setting $maximumAge = Setting::Absent,
         DateTimeInterface|string|Setting $validationDate = Setting::Absent,
         bool $allowsRsa1024 = false,
+        bool $strictForm = false,
         DateTimeInterface|Setting $clock = Setting::Absent,
         string|array|Setting $productTypes = Setting::Absent,
     ) {
@@ -58,6 +60,7 @@ final class Verifier
             ['maximumAge', 'maximum_age', $maximumAge === Setting::Absent ? null : [(string) $maximumAge]],
             ['validationDate', 'validation_date', self::date('validationDate', $validationDate)],
             ['allowsRsa1024', 'allows_rsa_1024', [$allowsRsa1024 ? 'true' : 'false']],
+            ['strictForm', 'strict_form', [$strictForm ? 'true' : 'false']],
             ['clock', 'clock', self::date('clock', $clock)],
             ['productTypes', 'product_types', self::texts('productTypes', $productTypes)],
         ], $validationDate, $clock);

@@ -478,6 +478,7 @@ class Verifier:
         maximum_age: timedelta = _absent,
         validation_date: datetime | Literal["now"] = _absent,
         allows_rsa_1024: bool = False,
+        strict_form: bool = False,
         clock: datetime = _absent,
         product_types: str | Iterable[str] = _absent,
     ) -> None:
@@ -498,6 +499,8 @@ class Verifier:
         - ``validation_date``: Validates the certificates at this date. Without it, they are validated at the date the evidence was signed.
         - ``allows_rsa_1024``: Accepts transaction receipts of version 2 (until 2015), which are signed with an RSA key of 1024 bits. Such
           keys are no longer safe.
+        - ``strict_form``: Refuses evidence that is in something else, such as the JSON of Unity IAP or a form. Without it, what clients are
+          known to put around evidence is removed.
         - ``clock``: Stops the verifier's clock at this date, for tests.
         - ``product_types``: Takes the type of a product from here if the evidence does not say it. It is ``ID=consumable``,
           ``ID=non-consumable``, ``ID=auto-renewable``, or ``ID=non-renewing:90`` for 90 days.
@@ -513,6 +516,7 @@ class Verifier:
             ("maximum_age", "seconds", maximum_age),
             ("validation_date", "date", validation_date),
             ("allows_rsa_1024", "flag", allows_rsa_1024),
+            ("strict_form", "flag", strict_form),
             ("clock", "fixed_date", clock),
             ("product_types", "texts", product_types),
         ])

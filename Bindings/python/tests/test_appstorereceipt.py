@@ -144,6 +144,7 @@ class Values(unittest.TestCase):
             "distrusted": [b"0" * 64], "app_apple_id": [0, -1, True, 1.0, [], ["1"], b"1"], "maximum_age": [0, 60, "60", [], "now", timedelta(microseconds=-1)],
             "validation_date": [0, "", "2020", [], "Now"], "clock": [0, "", "2020", [], "now"],
             "storekit_testing": [None, 0, 1, "", "false", []], "allows_rsa_1024": [None, 0, 1, "", "false", []],
+            "strict_form": [None, 0, 1, "", "false", []],
         }.items() for value in values]
         for name, value, status, code in rows:
             with self.subTest(name, value=value), self.assertRaises(VerificationError) as raised:

@@ -55,6 +55,7 @@ class VerifierOptions:
     maximum_age: timedelta = _absent
     validation_date: datetime | Literal["now"] = _absent
     allows_rsa_1024: bool = False
+    strict_form: bool = False
     clock: datetime = _absent
     product_types: str | tuple[str, ...] = _absent
     # END GENERATED

@@ -129,19 +129,24 @@ package struct LedgerRoutes: Sendable {
     private func redeem(_ request: Request) throws -> Response {
         let asked = try RedeemRequest(request.body.span)
         let now = clock()
+        var unwrapped: [String] = []
         func attempted(_ code: String, _ outcomes: [TransactionOutcome] = []) {
             counts.add(attempt: code)
             attempts?.add(
-                Attempt(request.id, of: asked.account, asked.evidence, code: code, outcomes, at: now))
+                Attempt(
+                    request.id, of: asked.account, asked.evidence, isWrapped: !unwrapped.isEmpty, code: code, outcomes,
+                    at: now))
         }
         let redemption: Redemption
         do throws(any Error) {
             let evidence = try verifier.verify(asked.evidence)
+            unwrapped = evidence.unwrapped
             unknownValues.add(evidence.unknownValues)
             redemption = try ledger.redeem(
                 evidence, for: asked.account, accountToken: asked.accountToken, idempotencyKey: asked.idempotencyKey,
                 at: now)
         } catch {
+            if let refusal = error as? VerificationError { unwrapped = refusal.unwrapped }
             if let refusal = error as? any Refusal { attempted(refusal.response.code) }
             throw error
         }
@@ -149,6 +154,12 @@ package struct LedgerRoutes: Sendable {
         count(redemption.outcomes)
         var writer = JSONWriter()
         writer.beginObject()
+        if !unwrapped.isEmpty {
+            writer.name("unwrapped")
+            writer.beginArray()
+            for name in unwrapped { writer.string(name) }
+            writer.endArray()
+        }
         writer.outcomes(redemption.outcomes)
         writer.name("repeated")
         writer.bool(redemption.isRepeated)

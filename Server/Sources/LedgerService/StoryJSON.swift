@@ -130,6 +130,7 @@ extension JSONWriter {
         member("account", fact.account)
         member("times", fact.times)
         member("digest", fact.digest)
+        member("evidence_digest", fact.evidenceDigest)
         member("code", fact.code)
         member("transactions", fact.transactionCount)
         member("evidence_kept", fact.isEvidenceKept)

@@ -76,6 +76,7 @@ package struct SupportDesk: Sendable {
                 route("POST", "/sign-out") { try signOut($0) },
                 route("GET", "/settings") { try settings($0) },
                 route("POST", "/settings") { try changeSettings($0) },
+                route("GET", "/what-clients-send") { try clientHelp($0) },
                 route("POST", "/search") { try search($0) },
                 route("POST", "/account") { try account($0) },
                 route("POST", "/act") { try act($0) },
@@ -300,6 +301,17 @@ package struct SupportDesk: Sendable {
             form.text("language").flatMap(Language.init) ?? visit.view.language,
             form.text("zone").flatMap(zones.zone(named:)))
         return redirect("/", [viewCookie.setting(view.text, seconds: Self.viewTime)])
+    }
+
+    // MARK: Help
+
+    private func clientHelp(_ request: Request) throws -> Response {
+        guard let visit = try visitor(request) else { return sessionOver(request) }
+        return visit.page.response { html in
+            html.element(.h1, phrase: SupportPhrase.clientsSend)
+            html.element(.p, .style(.note), phrase: SupportPhrase.clientsSendAbout)
+            ClientHelp.write(to: &html, for: .user(of: .server))
+        }
     }
 
     // MARK: The search

@@ -590,6 +590,28 @@ extension LedgerRoutesTests {
         try #require(object(response)[name] as? [[String: Any]])
     }
 
+    @Test func `evidence in something else is redeemed as if it were sent alone, and Apple's is not unwrapped`() throws
+    {
+        let coins = try transaction("1")
+        let wrapped = #"{\"Store\":\"AppleAppStore\",\"Payload\":\"\#(coins)\"}"#
+        let key = #","idempotency_key":"k""#
+        let first = send("POST", "/v1/redeem", #"{"account":"anna","evidence":"\#(wrapped)"\#(key)}"#)
+        #expect(try first.status == 200 && object(first)["unwrapped"] as? [String] == ["unity"])
+        // The key is that of the evidence.
+        let second = try object(send("POST", "/v1/redeem", #"{"account":"anna","evidence":"\#(coins)"\#(key)}"#))
+        #expect(second["repeated"] as? Bool == true && second["unwrapped"] == nil)
+        let refused = send("POST", "/v1/redeem", #"{"account":"anna","evidence":"200000000000001"}"#)
+        #expect(refused.status == 400 && refused.code == "transaction-id")
+        try attempts.write()
+        let entries = try array(send("GET", "/v1/accounts/anna/history"), "entries")
+            .filter { $0["kind"] as? String == "attempt" }
+        let ofEvidence = entries.filter { $0["code"] as? String == "ok" }
+        #expect(Set(ofEvidence.compactMap { $0["evidence_digest"] as? String }).count == 1)
+        for body in [#"{"Store":"AppleAppStore","Payload":"\#(coins)"}"#, "\"\(coins)\"", "signedPayload=\(coins)"] {
+            #expect(send("POST", "/v1/notifications", body).status == 400)
+        }
+    }
+
     private static let story = "/v1/transactions/production/\(MintedEvidence.bundleID)/1"
 
     @Test func `support sees who has a purchase, who sent what, and why not, and sets what an account has`() throws {

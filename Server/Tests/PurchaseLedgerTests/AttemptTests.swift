@@ -37,6 +37,33 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `an attempt has the digest of what was sent and of the evidence in it, and is found by both`(
+        _ place: Place
+    ) throws {
+        try place.withLedger { ledger in
+            // By its form: nothing is verified here.
+            let jws = "eyJhbGciOiJFUzI1NiJ9.e30.AAAA"
+            let sent = Array(#"{"user":17,"jwsRepresentation":"\#(jws)"}"#.utf8)
+            func attempt(_ number: Int, _ evidence: [UInt8], isWrapped: Bool) throws -> Attempt {
+                try #require(
+                    Attempt(
+                        "request \(number)", of: "anna", evidence, isWrapped: isWrapped, code: "ok",
+                        at: day(Double(number))))
+            }
+            let wrapped = try attempt(1, sent, isWrapped: true)
+            let alone = try attempt(2, Array(jws.utf8), isWrapped: false)
+            #expect(wrapped.digest != wrapped.evidenceDigest && alone.digest == alone.evidenceDigest)
+            #expect(wrapped.evidenceDigest == alone.digest && wrapped.isRepetition(of: alone))
+            try ledger.record([wrapped, alone])
+            let found = try ledger.attempts(withDigest: alone.digest)
+            #expect(found.map(\.requestID) == ["request 2", "request 1"])
+            #expect(found.map(\.evidenceDigest) == [alone.digest, alone.digest])
+            #expect(found.map(\.digest) == [alone.digest, wrapped.digest])
+            #expect(try ledger.attempts(withDigest: wrapped.digest).map(\.requestID) == ["request 1"])
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `an attempt is found by its request, digest, account and transaction`(_ place: Place) throws {
         try place.withLedger { ledger in
             var history = PurchaseHistory(bundleID: Minted.bundleID)

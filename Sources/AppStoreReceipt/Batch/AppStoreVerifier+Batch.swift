@@ -73,6 +73,12 @@ extension AppStoreVerifier {
 
     private func verdict(on received: ReceivedEvidence, in piece: Span<UInt8>) -> BatchVerdict {
         let result = Result { () throws(VerificationError) in try verify(received, in: piece) }
-        return BatchVerdict(result, otherMembers: received.otherMembers)
+        let isUnwrapped =
+            switch result {
+            case .success(let evidence): !evidence.layers.isEmpty
+            case .failure(let error): !error.unwrapped.isEmpty
+            }
+        let members = isUnwrapped ? Unwrapper.otherMembers(of: received.otherMembers) : received.otherMembers
+        return BatchVerdict(result, otherMembers: members)
     }
 }

@@ -26,7 +26,7 @@ extension JSONWriter {
     }
 
     private mutating func brief(_ evidence: VerifiedEvidence, _ place: EvidencePlace?, _ otherMembers: [UInt8]) {
-        beginVerdict(isVerified: true, place, otherMembers)
+        beginVerdict(isVerified: true, place, otherMembers, unwrapped: evidence.unwrapped)
         member("bundle_id", ifAny: evidence.bundleID)
         member("environment", ifAny: evidence.environment?.rawValue)
         name("transaction_ids")

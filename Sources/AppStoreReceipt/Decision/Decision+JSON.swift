@@ -22,7 +22,9 @@ extension JSONWriter {
             writer.place(piece.place)
             switch piece.outcome {
             case .verified: break
-            case .refused(let error): writer.error(error, for: audience)
+            case .refused(let error):
+                writer.unwrapped(error.unwrapped)
+                writer.error(error, for: audience)
             case .unreadable(let message): writer.error(.unreadableFile, message: message)
             }
         }

@@ -112,6 +112,14 @@ extension UnverifiedEvidence {
     ///
     /// - Parameter input: The bytes that were received.
     package init(_ received: ReceivedEvidence, in input: Span<UInt8>) throws(VerificationError) {
+        let (evidence, layers) = try received.read(in: input, AcceptedForm(VerificationLimits())) {
+            (received, input) throws(VerificationError) in try UnverifiedEvidence(exactly: received, in: input)
+        }
+        self = evidence
+        self.layers = layers
+    }
+
+    private init(exactly received: ReceivedEvidence, in input: Span<UInt8>) throws(VerificationError) {
         switch received.kind {
         case .receipt:
             let receipt = try UnverifiedReceipt(binary: received.binary(), VerificationLimits())
@@ -127,11 +135,14 @@ extension UnverifiedEvidence {
     /// The certificates in evidence of which nothing is verified (DER); empty if they cannot be read.
     package static func certificates(in received: ReceivedEvidence, _ input: Span<UInt8>) -> [[UInt8]] {
         do throws(VerificationError) {
-            switch received.kind {
-            case .receipt: return try ReceiptContainer.certificates(in: received.binary())
-            case .jws: return try UnverifiedJWS(received.text(in: input)).certificates()
-            case .transactionReceipt: return [try TransactionReceipt.certificate(in: received.text(in: input))]
-            }
+            return try received.read(in: input, AcceptedForm(VerificationLimits())) {
+                (received, input) throws(VerificationError) in
+                switch received.kind {
+                case .receipt: return try ReceiptContainer.certificates(in: received.binary())
+                case .jws: return try UnverifiedJWS(received.text(in: input)).certificates()
+                case .transactionReceipt: return [try TransactionReceipt.certificate(in: received.text(in: input))]
+                }
+            }.value
         } catch {
             return []
         }

@@ -4,6 +4,11 @@ public struct UnverifiedEvidence: Sendable {
     package let parts: [EvidencePart]
     /// The header of a JWS; `nil` for other evidence.
     package let jws: UnverifiedJWS?
+    /// The wrappers around the evidence.
+    var layers = Layers()
+
+    /// The names of what was around the evidence, outermost first, such as `unity`; empty if nothing was. <doc:WhatClientsSend> lists them.
+    public var unwrapped: [String] { layers.names }
 
     init(parts: [EvidencePart], jws: UnverifiedJWS? = nil) {
         self.parts = parts
@@ -17,6 +22,11 @@ public struct UnverifiedEvidence: Sendable {
     public init(decoding input: some EvidenceSource) throws(VerificationError) {
         let received = ReceivedEvidence(input, VerificationLimits())
         self = try input.withEvidenceBytes { (bytes) throws(VerificationError) in try Self(received, in: bytes) }
+    }
+
+    /// Returns evidence as it would have been sent alone: the bytes themselves, if nothing is around it that is known.
+    @_spi(Surfaces) public static func bytes(in received: [UInt8]) -> [UInt8] {
+        Unwrapper.evidence(in: received, VerificationLimits())
     }
 
     /// The receipt; `nil` for other evidence.

@@ -103,6 +103,53 @@ extension VerifiedEvidence {
     }
 }
 
+extension VerifiedEvidence {
+    /// The names of what was around the evidence, outermost first, such as `unity`; empty if nothing was. <doc:WhatClientsSend> lists them.
+    public var unwrapped: [String] { layers.names }
+
+    /// The wrappers around the evidence.
+    var layers: Layers {
+        switch self {
+        case .receipt(let value): value.verification.layers
+        case .transaction(let value): value.verification.layers
+        case .renewalInfo(let value): value.verification.layers
+        case .appTransaction(let value): value.verification.layers
+        case .realtimeRequest(let value): value.verification.layers
+        case .transactionReceipt(let value): value.verification.layers
+        case .notification(let value): value.notification.verification.layers
+        }
+    }
+
+    /// Returns the evidence with the wrappers that were around it.
+    func inside(_ layers: Layers) -> VerifiedEvidence {
+        switch self {
+        case .receipt(let receipt):
+            .receipt(VerifiedReceipt(receipt: receipt.receipt, verification: receipt.verification.inside(layers)))
+        case .transaction(let info): .transaction(info.inside(layers))
+        case .renewalInfo(let info): .renewalInfo(info.inside(layers))
+        case .appTransaction(let info): .appTransaction(info.inside(layers))
+        case .realtimeRequest(let request): .realtimeRequest(request.inside(layers))
+        case .transactionReceipt(let receipt):
+            .transactionReceipt(
+                VerifiedTransactionReceipt(
+                    transactionReceipt: receipt.transactionReceipt,
+                    verification: receipt.verification.inside(layers)))
+        case .notification(let notification):
+            .notification(
+                VerifiedNotification(
+                    notification: notification.notification.inside(layers),
+                    transactionInfo: notification.transactionInfo, renewalInfo: notification.renewalInfo,
+                    appTransaction: notification.appTransaction))
+        }
+    }
+}
+
+extension Verified {
+    fileprivate func inside(_ layers: Layers) -> Verified {
+        Verified(payload: payload, verification: verification.inside(layers))
+    }
+}
+
 extension VerifiedNotification {
     fileprivate var parts: [EvidencePart] {
         [

@@ -145,6 +145,14 @@ extension Advice {
         "Apple's evidence is far below the limits. Have the client send it alone and unchanged.",
         .inSwift("If you expect more, raise `VerificationLimits`."),
     ]
+    static let unchangedEvidence: Advice =
+        "Have the client send the receipt, its base64, or the JWS of StoreKit 2, unchanged."
+    static func cutOff(_ cut: Truncation.Cut?) -> Advice {
+        let advice =
+            "Something between the client and here limits the length. Raise the limit, and have the client send the evidence again."
+        guard let cut else { return Advice(stringLiteral: advice) }
+        return Advice(stringLiteral: "\(advice) \(cut.text).")
+    }
     static let unchangedReceipt: Advice =
         "Have the client send the receipt or its base64 unchanged. In a form, percent-encode `+`."
     static let damagedReceipt: Advice =

@@ -44,7 +44,9 @@ extension InputError.Kind {
             )
         case .inputTooLarge: row("the input is larger than the limit", .belowLimits)
         case .unrecognizedForm:
-            row("the input is not binary PKCS#7, base64, PEM, a JSON object or a property list", .unchangedReceipt)
+            row(
+                "the input is not a JWS, binary PKCS#7, base64, PEM, a JSON object or a property list",
+                .unchangedEvidence)
         case .invalidBase64: row("the base64 has an invalid character or is incomplete", .unchangedReceipt)
         case .invalidPEM: row("the PEM file has a wrong label, no end line, or text after its end", .unchangedReceipt)
         case .invalidJSON:
@@ -55,6 +57,51 @@ extension InputError.Kind {
             row(
                 "the JSON object has no member with evidence, such as `receipt-data`",
                 "Send the evidence by itself, or as the member `receipt-data` or `signedPayload` of a JSON object.")
+        case .ambiguousEvidence:
+            row(
+                "several members that do not belong together have different evidence",
+                "Have the client send the evidence of one purchase in one member: `jwsRepresentation` or the receipt.")
+        case .evidenceInMember:
+            row(
+                "the evidence is in a member that is not read, which `path` names",
+                "Have your server or the client send the value of that member alone.")
+        case .severalPieces:
+            row(
+                "the input has several pieces of evidence",
+                "Send each piece by itself, or all as an array where one is taken, such as to decide about entitlements."
+            )
+        case .truncated: row("the evidence was cut off", .cutOff(nil))
+        case .unsignedTransaction:
+            row(
+                "the input is JSON about a purchase without Apple's signature",
+                "Anyone can write this. Have the client send `jwsRepresentation` of the `VerificationResult`, and not `jsonRepresentation` or a part of the JWS."
+            )
+        case .transactionID:
+            row(
+                "the input is the id of a transaction, which proves nothing",
+                "Have the client send `jwsRepresentation` or the receipt. If it has only the id, ask Apple for the transaction with the App Store Server API, as `/v1/recover` of the service does."
+            )
+        case .googlePlay:
+            row(
+                "the input is of Google Play",
+                "Have your server send purchases from Android to Google's API. Distinguish them by the platform that the client states."
+            )
+        case .html:
+            row(
+                "the input is a page in HTML or XML",
+                "A proxy, a CDN or a login page answered in place of what was asked. Check the address from which your server or the client took the evidence, and the status of that answer."
+            )
+        case .hexadecimal:
+            row(
+                "the input is a receipt in hexadecimal",
+                "Have the client send `receipt.base64EncodedString()`, and not the description of the data.")
+        case .utf16:
+            row("the input is a text in UTF-16", "Have the client send the text in UTF-8.")
+        case .leakedText:
+            row(
+                "the input has what a language writes around a value or in place of one, or was shortened",
+                "Have the client send the value itself, and only if there is one: not `null`, `undefined`, `[object Object]`, `Optional(\"…\")` or `b'…'`, without `Bearer `, curly quotes and ellipses, and not a copy from a log."
+            )
         }
     }
 }

@@ -38,6 +38,14 @@
         makeAdvice = advice
     }
 
+    /// The fault of evidence that was cut off, of which the lengths are known.
+    func with(_ truncation: Truncation) -> Fault {
+        Fault(code, stage, .client, InputError.Kind.truncated.fault.explanation, { .cutOff(truncation.cut) })
+    }
+
+    /// The place in the article *The client sends something else* that is about the code; `nil` for a code that it does not name.
+    public var page: String? { InputError.Kind.namesWhatClientsSend(code) ? "WhatClientsSend.md#\(code)" : nil }
+
     /// The fault of a signed part of a notification, which a trusted authority has signed: what is wrong with it is not the client's fault.
     var ofSignedPart: Fault {
         guard stage != .policy, party == .client || party == .forger else { return self }
@@ -67,7 +75,10 @@ extension Fault.Party {
 
 extension VerificationError {
     /// The row of this error in the table of faults.
-    @_spi(Surfaces) public var fault: Fault { part == nil ? reason.fault : reason.fault.ofSignedPart }
+    @_spi(Surfaces) public var fault: Fault {
+        let fault = part == nil ? reason.fault : reason.fault.ofSignedPart
+        return truncation.map { fault.with($0) } ?? fault
+    }
 
     /// A stable word for programs, such as `bundle-id-mismatch`. The article <doc:Errors> lists all of them.
     public var code: String { fault.code }

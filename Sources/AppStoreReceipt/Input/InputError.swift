@@ -32,6 +32,28 @@ package struct InputError: Error, Hashable, Sendable {
         case invalidJSON = "invalid-json"
         /// The JSON object has no member with evidence.
         case missingReceiptData = "missing-receipt-data"
+        /// Members of an object, or values of a form, that do not belong together have different evidence.
+        case ambiguousEvidence = "ambiguous-evidence"
+        /// The evidence is in a member that is not read, to which the error has the path.
+        case evidenceInMember = "evidence-in-member"
+        /// The input is an array or lines of evidence where one piece is read.
+        case severalPieces = "several-pieces"
+        /// The evidence ends early. The error has the numbers.
+        case truncated
+        /// The input has StoreKit's or verifyReceipt's JSON about a purchase, and no signature.
+        case unsignedTransaction = "unsigned-transaction"
+        /// The input is an id of a transaction.
+        case transactionID = "transaction-id"
+        /// The input is of Google Play.
+        case googlePlay = "google-play"
+        /// The input is a page in HTML or XML.
+        case html
+        /// The input is a receipt in hexadecimal.
+        case hexadecimal
+        /// The input is a text in UTF-16.
+        case utf16 = "utf-16"
+        /// The input is how a language writes a value or the lack of one, or has been shortened or set for people to read.
+        case leakedText = "leaked-text"
     }
 
     /// The kind of fault.
@@ -57,5 +79,17 @@ extension InputError: CustomStringConvertible {
         case .binary: "\(kind.fault.explanation) at byte \(offset) of the binary input"
         case .base64, .pem, .json, .propertyList: "\(kind.fault.explanation) at byte \(offset) of the text"
         }
+    }
+}
+
+extension InputError.Kind {
+    /// The kinds that say what was sent in place of evidence.
+    package static let ofClients: [InputError.Kind] = [
+        .truncated, .unsignedTransaction, .transactionID, .evidenceInMember, .ambiguousEvidence, .severalPieces,
+        .googlePlay, .hexadecimal, .html, .utf16, .leakedText,
+    ]
+
+    static func namesWhatClientsSend(_ code: String) -> Bool {
+        ofClients.contains { $0.rawValue.hasSameBytes(as: code) }
     }
 }

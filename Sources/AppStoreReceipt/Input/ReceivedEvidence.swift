@@ -12,6 +12,10 @@ package struct ReceivedEvidence: Sendable {
     private let place: Range<Int>?
     private var decoded: [UInt8]
     private let fault: VerificationError?
+    /// The only kind that the caller accepts, with which what is in a wrapper is read; `nil` for any.
+    private var acceptedKind: EvidenceKind?
+    /// Whether the evidence may be in a wrapper. What must be of a kind that Apple's server sends may not.
+    private var mayBeWrapped = false
 
     /// Finds out what was received.
     ///
@@ -24,6 +28,7 @@ package struct ReceivedEvidence: Sendable {
     ) {
         self = evidence.withEvidenceBytes { Self(reading: $0, as: kind, limits, keepsOtherMembers) }
         if armor == .binary, fault == nil { decoded = evidence.evidenceArray }
+        allowWrappers(as: kind)
     }
 
     /// Finds out what was received, and copies it if it is a binary receipt.
@@ -33,10 +38,19 @@ package struct ReceivedEvidence: Sendable {
     ) {
         self.init(reading: evidence, as: kind, limits, keepsOtherMembers)
         if armor == .binary, fault == nil { decoded = [UInt8](copying: evidence) }
+        allowWrappers(as: kind)
+    }
+
+    /// Finds out what was received, if nothing is around it. A binary receipt is not copied, and cannot be asked for.
+    init(exactly evidence: Span<UInt8>, as kind: EvidenceKind?, _ limits: VerificationLimits) {
+        self.init(reading: evidence, as: kind, limits, false)
     }
 
     /// The text of a JWS in its compact serialization and nothing else, which is not looked at.
     package init(compactJWS text: Span<UInt8>) { self.init(.jws, nil, at: text.indices) }
+
+    /// The fault of the armor; `nil` if there is none.
+    var armorFault: VerificationError? { fault }
 
     /// Returns the binary receipt.
     ///
@@ -44,6 +58,20 @@ package struct ReceivedEvidence: Sendable {
     package func binary() throws(VerificationError) -> [UInt8] {
         if let fault { throw fault }
         return decoded
+    }
+
+    /// Whether the content has the form of its kind as far as nothing is verified.
+    ///
+    /// - Parameter input: The bytes that were received.
+    func hasForm(in input: Span<UInt8>) -> Bool {
+        guard fault == nil else { return false }
+        switch kind {
+        case .receipt: return (armor == .binary ? input : decoded.span).isContainerBeginning
+        case .jws:
+            guard let place else { return CompactJWS.hasForm(decoded.span) }
+            return CompactJWS.hasForm(input.extracting(place))
+        case .transactionReceipt: return true
+        }
     }
 
     /// Returns the text of the JWS, or the property list of the transaction receipt.
@@ -61,6 +89,42 @@ package struct ReceivedEvidence: Sendable {
 // MARK: - Steps
 
 extension ReceivedEvidence {
+    mutating func allowWrappers(as kind: EvidenceKind?) {
+        acceptedKind = kind
+        mayBeWrapped = kind == nil || kind == .receipt
+    }
+
+    /// Calls `body` with the evidence. If its form is at fault, the received bytes are read again: what is in a wrapper that is known is evidence as if it had been sent
+    /// alone, and what is no evidence gets its name.
+    ///
+    /// - Parameters:
+    ///   - input: The bytes that were received.
+    ///   - form: Which forms are accepted.
+    /// - Returns: What `body` returns, and the wrappers around the evidence.
+    package func read<Value>(
+        in input: Span<UInt8>, _ form: AcceptedForm,
+        _ body: (ReceivedEvidence, Span<UInt8>) throws(VerificationError) -> Value
+    ) throws(VerificationError) -> (value: Value, layers: Layers) {
+        let fault: VerificationError
+        do throws(VerificationError) {
+            return (try body(self, input), Layers())
+        } catch {
+            fault = error
+        }
+        guard mayBeWrapped, fault.isOfForm, form.limits.allow(input) else { throw fault }
+        let unwrapper = Unwrapper(as: acceptedKind, form.limits)
+        let reading = unwrapper.read(input)
+        if case .evidence(let text) = reading, !form.isStrict {
+            do throws(VerificationError) {
+                let evidence = ReceivedEvidence(copying: text.bytes.span, as: acceptedKind, form.limits)
+                return (try body(evidence, text.bytes.span), text.layers)
+            } catch {
+                throw error.isOfForm ? unwrapper.diagnosis(of: text, after: error) : error.within(text)
+            }
+        }
+        throw unwrapper.diagnosis(of: reading, input, isStrict: form.isStrict, after: fault)
+    }
+
     private init(
         reading input: Span<UInt8>, as kind: EvidenceKind?, _ limits: VerificationLimits, _ keepsOtherMembers: Bool
     ) {
@@ -87,5 +151,32 @@ extension ReceivedEvidence {
         self.place = place
         self.decoded = decoded
         self.fault = fault
+    }
+}
+
+/// The forms of evidence that a reader accepts.
+package struct AcceptedForm: Sendable {
+    let limits: VerificationLimits
+    /// Whether evidence in a wrapper is refused.
+    let isStrict: Bool
+
+    package init(_ limits: VerificationLimits, isStrict: Bool = false) {
+        self.limits = limits
+        self.isStrict = isStrict
+    }
+}
+
+extension VerificationPolicy {
+    var form: AcceptedForm { AcceptedForm(limits, isStrict: requiresStrictForm) }
+}
+
+extension VerificationError {
+    /// Whether the evidence cannot be read in the form in which it was received, and is not too large to be read.
+    fileprivate var isOfForm: Bool {
+        switch reason {
+        case .input(let error): error.kind != .inputTooLarge
+        case .container, .compactJWS, .headerSyntax: true
+        default: false
+        }
     }
 }

@@ -99,6 +99,16 @@ package enum CompactJWSFault: String, Sendable, CaseIterable {
 }
 
 extension CompactJWS {
+    /// Returns whether a text has three parts of base64url, and whitespace around them at most.
+    static func hasForm(_ text: Span<UInt8>) -> Bool {
+        do throws(VerificationError) {
+            _ = try decodeUnverified(text, maximumByteCount: .max)
+            return true
+        } catch {
+            return false
+        }
+    }
+
     /// Returns whether a text begins like a JWS: three parts of base64url, separated by dots.
     ///
     /// The base64url of most headers begins with `e`, like that of `{"`. The base64 of a receipt always begins with `M`, and PEM with `-`; these are not searched for dots.

@@ -21,10 +21,10 @@ extension JSONWriter {
     ) {
         switch result {
         case .success(let evidence):
-            beginVerdict(isVerified: true, place, otherMembers)
+            beginVerdict(isVerified: true, place, otherMembers, unwrapped: evidence.unwrapped)
             write(evidence.parts)
         case .failure(let error):
-            beginVerdict(isVerified: false, place, otherMembers)
+            beginVerdict(isVerified: false, place, otherMembers, unwrapped: error.unwrapped)
             self.error(error, for: audience)
         }
         endObject()
@@ -41,7 +41,7 @@ extension JSONWriter {
     /// `{"verified":true,"schema":1,"kind":…,"trust":{…}}`
     mutating func verdictWithoutContents(_ evidence: VerifiedEvidence) {
         let parts = evidence.parts
-        beginVerdict(isVerified: true)
+        beginVerdict(isVerified: true, unwrapped: evidence.unwrapped)
         member("kind", parts.first?.name ?? "")
         trust(parts)
         endObject()
@@ -53,7 +53,12 @@ extension JSONWriter {
         _ result: Result<UnverifiedEvidence, VerificationError>, from place: EvidencePlace? = nil,
         for audience: Audience = .swift
     ) {
-        beginVerdict(isVerified: false, place)
+        let unwrapped =
+            switch result {
+            case .success(let evidence): evidence.unwrapped
+            case .failure(let error): error.unwrapped
+            }
+        beginVerdict(isVerified: false, place, unwrapped: unwrapped)
         switch result {
         case .success(let evidence):
             if let jws = evidence.jws {
@@ -83,7 +88,7 @@ extension JSONWriter {
     }
 
     mutating func beginVerdict(
-        isVerified: Bool, _ place: EvidencePlace? = nil, _ otherMembers: [UInt8] = []
+        isVerified: Bool, _ place: EvidencePlace? = nil, _ otherMembers: [UInt8] = [], unwrapped: [String] = []
     ) {
         beginObject()
         // They are in one member, so that they cannot be mistaken for members of the verdict.
@@ -94,6 +99,16 @@ extension JSONWriter {
         if let place { self.place(place) }
         member("verified", isVerified)
         member("schema", Self.schema)
+        self.unwrapped(unwrapped)
+    }
+
+    /// `"unwrapped":["unity"]`: the names of what was around the evidence, outermost first; nothing if nothing was.
+    package mutating func unwrapped(_ names: [String]) {
+        guard !names.isEmpty else { return }
+        name("unwrapped")
+        beginArray()
+        for name in names { string(name) }
+        endArray()
     }
 
     /// A member that says where a piece of evidence came from.

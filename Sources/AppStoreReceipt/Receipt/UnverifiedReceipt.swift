@@ -14,7 +14,12 @@ extension UnverifiedReceipt {
     public init(
         decoding input: some EvidenceSource, limits: VerificationLimits = VerificationLimits()
     ) throws(VerificationError) {
-        try self.init(binary: ReceivedEvidence(input, as: .receipt, limits).binary(), limits)
+        let received = ReceivedEvidence(input, as: .receipt, limits)
+        self = try input.withEvidenceBytes { (bytes) throws(VerificationError) in
+            try received.read(in: bytes, AcceptedForm(limits)) { (received, _) throws(VerificationError) in
+                try UnverifiedReceipt(binary: received.binary(), limits)
+            }.value
+        }
     }
 
     /// - Parameter binary: A receipt in DER or BER.

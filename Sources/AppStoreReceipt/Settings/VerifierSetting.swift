@@ -16,6 +16,7 @@ import StrictText
     case maximumAge = "maximum_age"
     case validationDate = "validation_date"
     case allowsRSA1024 = "allows_rsa_1024"
+    case strictForm = "strict_form"
     case clock
     case productTypes = "product_types"
 
@@ -177,6 +178,17 @@ import StrictText
             ) { settings, text in
                 guard let seconds = Int64(text), seconds >= 0 else { return false }
                 settings.policy.maximumAge = .seconds(seconds)
+                return true
+            }
+        case .strictForm:
+            Row(
+                swift: "VerificationPolicy.requiresStrictForm", flag: "--strict-form", kind: .flag,
+                effect: "Refuse evidence that is in something else, such as the JSON of Unity IAP or a form.",
+                absent: "Without it, what clients are known to put around evidence is removed.",
+                expected: "true or false"
+            ) { settings, text in
+                guard let isOn = Bool(text) else { return false }
+                settings.policy.requiresStrictForm = isOn
                 return true
             }
         case .clock:

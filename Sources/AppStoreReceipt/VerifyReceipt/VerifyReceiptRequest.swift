@@ -33,9 +33,14 @@ struct VerifyReceiptRequest: Sendable {
         } catch {
             receiptData = .failure(error)
         }
-        evidence = ReceivedEvidence(receiptData: receiptData, limits)
+        var evidence = ReceivedEvidence(receiptData: receiptData, limits)
+        evidence.allowWrappers(as: nil)
+        self.evidence = evidence
         self.excludesOldTransactions = excludesOldTransactions
     }
+
+    /// Whether the body is not a JSON object, whatever was found out about it.
+    var isUnreadable: Bool { evidence.armorFault.map { VerifyReceiptStatus($0) == .unreadableRequest } ?? false }
 
     // `password` is ignored, because there is no secret to compare it with.
     private enum Member: String, CaseIterable {

@@ -85,6 +85,7 @@ public struct VerifyReceiptResponder: Sendable {
     public func answer(to body: [UInt8]) -> VerifyReceiptAnswer {
         let request = VerifyReceiptRequest(body.span, verifier.policy.limits)
         let result = Result { () throws(VerificationError) in try verifier.verify(request.evidence, in: body.span) }
+        if case .failure(let error) = result, request.isUnreadable { return refusal(.unreadableRequest, error) }
         return answer(for: result, excludesOldTransactions: request.excludesOldTransactions)
     }
 

@@ -12,9 +12,13 @@ func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         checkBase64(input)
         checkJSON(input)
         checkAnswer(input)
+        checkClients(input)
         checkDate(input)
         // This is the most expensive check, so it runs on some inputs only.
-        if input.count % 8 == 0 { checkRoundTrips(input) }
+        if input.count % 8 == 0 {
+            checkRoundTrips(input)
+            checkWrappers(input)
+        }
     }
 }
 
@@ -97,6 +101,52 @@ extension [UInt8] {
             result += self[start..<Swift.min(start + size, count)]
         }
         return result
+    }
+}
+
+// MARK: Clients
+
+private let verifier = FuzzAuthority.made {
+    try AppStoreVerifier(policy: FuzzAuthority.policy, trust: .roots([FuzzAuthority.anchor]))
+}
+
+/// What is found in a wrapper has the verdict that it has alone, and what is refused is not accepted for having been looked at again.
+private func checkClients(_ input: [UInt8]) {
+    let alone = Unwrapper.evidence(in: input, VerificationLimits())
+    check(Unwrapper.evidence(in: alone, VerificationLimits()) == alone, "what was sent alone has a wrapper")
+    let verdict = Result { () throws(VerificationError) in try verifier.verify(input) }
+    let verdictAlone = Result { () throws(VerificationError) in try verifier.verify(alone) }
+    switch (verdict, verdictAlone) {
+    case (.success(let left), .success(let right)):
+        check(left.verdictJSON.utf8.count >= right.verdictJSON.utf8.count, "evidence in a wrapper says less")
+    case (.failure(let left), .failure(let right)):
+        check(alone == input || left.code == right.code, "\(left.code) in a wrapper, and \(right.code) alone")
+        if left.offsetBase == .text { check(0...input.count ~= (left.offset ?? -1), "\(left) lies outside the input") }
+        check(left.unwrapped.count <= 2, "more than two layers")
+        _ = (left.description, left.json, left.excerpt(of: input))
+    default: check(false, "evidence in a wrapper has another verdict than alone")
+    }
+}
+
+/// Evidence survives every wrapper.
+private func checkWrappers(_ input: [UInt8]) {
+    let count = input.count + 1
+    guard count < 1 << 16 else { return }
+    let binary = [0x30, 0x82, UInt8(count >> 8), UInt8(count & 0xFF), 0x06] + input
+    let text = Array(Base64.encode(binary.span).utf8)
+    func object(_ members: String...) -> [UInt8] {
+        Array("{\"id\":1,".utf8) + members.joined(separator: ",").utf8 + [UInt8(ascii: "}")]
+    }
+    let string = String(decoding: text, as: UTF8.self)
+    let digits = Array("0123456789ABCDEF".utf8)
+    let percent = text.flatMap { [UInt8(ascii: "%"), digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+    for wrapped in [
+        Array("\"\(string)\"".utf8), percent, Array("a=b&receipt-data=".utf8) + percent,
+        Array("data:,\(string)".utf8), Array(Base64.encode(text.span).utf8),
+        object("\"Store\":1", "\"Payload\":\"\(string)\""), object("\"purchaseToken\":\"\(string)\""),
+        object("\"unified_receipt\":{\"latest_receipt\":\"\(string)\"}"),
+    ] {
+        check(Unwrapper.evidence(in: wrapped, VerificationLimits()) == text, "a wrapper gives other bytes")
     }
 }
 

@@ -42,6 +42,10 @@ extension Report {
                 }
             }
         }
+        let unwrapped = piece.unwrapped
+        if !unwrapped.isEmpty {
+            html.element(.p, .style(.note), phrase: .unwrapped, .code(unwrapped.joined(separator: ", ")))
+        }
         switch piece.outcome {
         case .verified: break
         case .refused(let error): fault(error, failing, of: piece, &html)
@@ -62,7 +66,10 @@ extension Report {
                 let advice = error.advice(for: audience, in: html.language)
                 if advises(error), !advice.isEmpty { fact(.remedy, &html) { $0.text(advice) } }
                 place(of: error, in: piece, &html)
-                fact(.code, &html) { $0.element(.code, text: error.code) }
+                fact(.code, &html) { html in
+                    guard let helpPath, error.fault.page != nil else { return html.element(.code, text: error.code) }
+                    html.link(helpPath, error.code)
+                }
             }
         }
     }
@@ -103,5 +110,16 @@ extension Report {
     func fact(_ name: Phrase, _ html: inout HTMLWriter, value: (inout HTMLWriter) -> Void) {
         html.element(.dt, phrase: name)
         html.element(.dd, content: value)
+    }
+}
+
+extension ReportPiece {
+    /// The names of what was around the evidence.
+    fileprivate var unwrapped: [String] {
+        switch outcome {
+        case .verified(let evidence): evidence.unwrapped
+        case .refused(let error): error.unwrapped
+        case .unreadable: []
+        }
     }
 }

@@ -9,7 +9,9 @@ extension Report {
     static let maximumStructureByteCount = 64 << 10
 
     func structure(of piece: ReportPiece, _ html: inout HTMLWriter) {
-        let received = ReceivedEvidence(piece.bytes, VerificationLimits())
+        // Offsets and excerpts are of the evidence, and not of what was around it.
+        let bytes = Unwrapper.evidence(in: piece.bytes, VerificationLimits())
+        let received = ReceivedEvidence(bytes, VerificationLimits())
         html.element(.details) { html in
             html.element(.summary, phrase: .structure)
             guard html.remainingStructureCount > 0 else {
@@ -17,9 +19,9 @@ extension Report {
             }
             html.element(.p, .style(.note), phrase: .structureAbout)
             if received.kind == .receipt {
-                tree(of: (try? received.binary()) ?? piece.bytes, &html)
+                tree(of: (try? received.binary()) ?? bytes, &html)
             } else {
-                text(of: received, in: piece, &html)
+                text(of: received, in: bytes, piece, &html)
             }
         }
     }
@@ -44,12 +46,14 @@ extension Report {
 
     // MARK: JWS and transaction receipts
 
-    private func text(of received: ReceivedEvidence, in piece: ReportPiece, _ html: inout HTMLWriter) {
+    private func text(
+        of received: ReceivedEvidence, in bytes: [UInt8], _ piece: ReportPiece, _ html: inout HTMLWriter
+    ) {
         let text: [UInt8]
         do throws(VerificationError) {
-            text = [UInt8](copying: try received.text(in: piece.bytes.span))
+            text = [UInt8](copying: try received.text(in: bytes.span))
         } catch {
-            return tree(of: piece.bytes, &html)
+            return tree(of: bytes, &html)
         }
         html.element(.ol, .style(.tree)) { html in
             if received.kind == .jws {

@@ -149,6 +149,7 @@ extension Phrase {
         case .offset: ("byte {0} of {1}", "{1} 的第 {0} 字节")
         case .inPart: ("in the signed part {0}", "位于已签名部分 {0}")
         case .looksLike: ("what looked like {0}", "看似 {0}")
+        case .unwrapped: ("The evidence was in something else, which was removed: {0}.", "凭证被包在其他内容中，已去除：{0}。")
         case .noCheckReached:
             ("No check was made: the fault is not in the evidence.", "未进行任何检查：问题不在凭证。")
         case .operatingSystem: ("The operating system says: {0}", "操作系统提示：{0}")

@@ -28,7 +28,8 @@ enum Phrase: Words, CaseIterable {
     // Checks
     case checks, checkForm, checkStructure, checkSignature, checkDate, checkChain, checkPayload, checkPolicy
     case aboutForm, aboutStructure, aboutSignature, aboutDate, aboutChain, aboutPayload, aboutPolicy
-    case passed, failed, notReached, reason, remedy, found, expected, place, code, offset, inPart, looksLike
+    case passed, failed, notReached, reason, remedy, found, expected, place, code, offset, inPart, looksLike,
+        unwrapped
     case noCheckReached, operatingSystem
 
     // Signer

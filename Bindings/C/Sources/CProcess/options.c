@@ -63,6 +63,10 @@ asr_status asr_options_set_allows_rsa_1024(asr_options *options, int32_t is_on) 
     return set(options, "allows_rsa_1024", is_on ? "true" : "false");
 }
 
+asr_status asr_options_set_strict_form(asr_options *options, int32_t is_on) {
+    return set(options, "strict_form", is_on ? "true" : "false");
+}
+
 asr_status asr_options_set_clock(asr_options *options, int64_t date) {
     return set_date(options, "clock", date);
 }

@@ -18,7 +18,7 @@
 
 static const char *const names[] = {
     "bundle_id", "environments", "app_apple_id", "roots", "transaction_receipt_issuers", "storekit_testing", "distrusted", "maximum_age",
-    "validation_date", "allows_rsa_1024", "clock", "product_types", "no_such_option", "", NULL,
+    "validation_date", "allows_rsa_1024", "strict_form", "clock", "product_types", "no_such_option", "", NULL,
 };
 
 /* A key that everyone has: that of Bindings/cases/signing. */

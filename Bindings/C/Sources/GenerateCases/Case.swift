@@ -18,6 +18,7 @@ struct Case {
         var maximumAge: Int64?
         var validationDate: ValidationDate?
         var allowsRSA1024 = false
+        var requiresStrictForm = false
         var clock: Int64?
         var productTypes: [String: StatedProductType] = [:]
 
@@ -78,6 +79,7 @@ extension Case {
             environments: Set(options.environments.compactMap(AppStoreEnvironment.init(rawValue:))))
         policy.maximumAge = options.maximumAge.map { .seconds($0) }
         policy.allowsRSA1024TransactionReceipts = options.allowsRSA1024
+        policy.requiresStrictForm = options.requiresStrictForm
         policy.distrusted = Set(options.distrusted.compactMap(Fingerprint.init(hex:)))
         switch options.validationDate {
         case .now: policy.validationDate = .now

@@ -1,8 +1,28 @@
+import Foundation
+
 /// 2025-06-20T12:00:00Z, five days after the vectors were signed.
 private let later: Int64 = 1_750_420_800_000
 
 extension Case {
-    static let all: [Case] = verified + refused + configurations + entitlements + answers + decodings
+    static let all: [Case] = verified + refused + configurations + entitlements + answers + decodings + clients
+
+    /// What clients send instead of evidence or around it.
+    private static let clients: [Case] = {
+        struct Shape: Decodable { let file: String }
+        let shapes = (try? JSONDecoder().decode([Shape].self, from: Data(read("clients/expectations.json")))) ?? []
+        return shapes.map { shape in
+            Case(name: shape.file, json: "brief", options: .all, evidence: [shape.file])
+        } + [
+            Case(
+                name: "refused: strict form", options: .all.with { $0.requiresStrictForm = true },
+                evidence: ["clients/unity.json"]),
+            entitlements("entitlements of wrapped evidence", .all, "clients/unity.json", "clients/unity-cut.json"),
+            Case(
+                name: "answer to wrapped evidence", call: .answer, options: .all.with { $0.clock = later },
+                evidence: ["clients/receipt-data-in-base64.json"]),
+            Case(name: "decode wrapped evidence", call: .decode, evidence: ["clients/unity-in-a-json-string.json"]),
+        ]
+    }()
 
     private static let verified: [Case] = [
         Case(name: "receipt", evidence: ["receipts/1-purchase.der"]),

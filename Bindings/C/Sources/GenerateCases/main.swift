@@ -45,6 +45,7 @@ func json(_ options: Case.Options) -> String {
     case nil: break
     }
     add("allows_rsa_1024", options.allowsRSA1024 ? "true" : nil)
+    add("strict_form", options.requiresStrictForm ? "true" : nil)
     add("clock", options.clock.map(String.init))
     add("product_types", options.productTypes.map { "\($0.key)=\($0.value)" }.sorted())
     return "{" + members.joined(separator: ", ") + "}"

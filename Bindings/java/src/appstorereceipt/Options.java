@@ -137,6 +137,16 @@ public final class Options {
     }
 
     /**
+     * Refuses evidence that is in something else, such as the JSON of Unity IAP or a form. Without it, what clients are known
+     * to put around evidence is removed.
+     *
+     * @return these options
+     */
+    public Options strictForm() {
+        return texts("strictForm", "strict_form", "true");
+    }
+
+    /**
      * Stops the verifier's clock at this date, for tests.
      *
      * @param date the date

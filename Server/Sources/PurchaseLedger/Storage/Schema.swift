@@ -7,7 +7,8 @@ enum Schema {
         [
             first(dialect), second(dialect) + OrderTables.statements(dialect) + parts(dialect),
             SupportTables.statements(dialect), QuestionTables.statements(dialect), CommitMarks.tables(dialect),
-            SeatTables.statements(dialect) + UnnamedNotification.tables(dialect) + ImportTables.statements(dialect),
+            SeatTables.statements(dialect) + UnnamedNotification.tables(dialect) + ImportTables.statements(dialect)
+                + SupportTables.evidenceDigests(dialect),
         ]
     }
 

@@ -1,4 +1,4 @@
-package import AppStoreReceipt
+@_spi(Surfaces) package import AppStoreReceipt
 import LibcryptoHandles
 import SpanASN1
 import StrictText
@@ -23,8 +23,10 @@ package struct Attempt: Sendable {
     package let requestID: String
     package let account: String
     package let at: Instant
-    /// By ``EvidenceDigest``.
+    /// By ``EvidenceDigest``, of what was sent.
     package let digest: String
+    /// By ``EvidenceDigest``, of the evidence in what was sent.
+    package let evidenceDigest: String
     /// What was sent, if it is to be kept.
     package var evidence: [UInt8]?
     /// `ok`, or the code of the refusal.
@@ -34,7 +36,7 @@ package struct Attempt: Sendable {
     var times: Int64 = 1
 
     package init?(
-        _ requestID: String, of account: String, _ evidence: [UInt8], code: String,
+        _ requestID: String, of account: String, _ evidence: [UInt8], isWrapped: Bool = false, code: String,
         _ outcomes: [TransactionOutcome] = [], at now: Instant
     ) {
         let named = outcomes.prefix(Self.maximumOutcomeCount).map { outcome in
@@ -45,18 +47,25 @@ package struct Attempt: Sendable {
             }
             return Outcome(name: name, transactionID: outcome.transactionID, outcome: outcome.outcome.rawValue)
         }
-        self.init(requestID, of: account, evidence, code: code, named, of: outcomes.count, at: now)
+        self.init(
+            requestID, of: account, evidence, isWrapped: isWrapped, code: code, named, of: outcomes.count, at: now)
     }
 
     /// Returns `nil` for an account that the tables cannot hold, and if this host cannot compute a digest.
     ///
-    /// - Parameter count: The number of transactions, of which `outcomes` has the first.
+    /// - Parameters:
+    ///   - isWrapped: Whether the evidence was in something else.
+    ///   - count: The number of transactions, of which `outcomes` has the first.
     package init?(
-        _ requestID: String, of account: String, _ evidence: [UInt8], code: String, _ outcomes: [Outcome],
-        of count: Int, at now: Instant
+        _ requestID: String, of account: String, _ evidence: [UInt8], isWrapped: Bool = false, code: String,
+        _ outcomes: [Outcome], of count: Int, at now: Instant
     ) {
-        guard LedgerText.isStorable(account), let digest = EvidenceDigest.text(of: evidence) else { return nil }
+        guard LedgerText.isStorable(account), let digest = EvidenceDigest.text(of: evidence),
+            let evidenceDigest = isWrapped
+                ? EvidenceDigest.text(of: UnverifiedEvidence.bytes(in: evidence)) : digest
+        else { return nil }
         (self.requestID, self.account, self.digest, self.evidence) = (requestID, account, digest, evidence)
+        self.evidenceDigest = evidenceDigest
         (self.code, self.outcomes, transactionCount, at) = (code, outcomes, count, now)
     }
 
@@ -87,9 +96,9 @@ package struct Attempt: Sendable {
         }
     }
 
-    /// Whether the account sent the same and was told the same.
+    /// Whether the account sent the same evidence and was told the same.
     func isRepetition(of other: Attempt) -> Bool {
-        digest.hasSameBytes(as: other.digest) && code.hasSameBytes(as: other.code)
+        evidenceDigest.hasSameBytes(as: other.evidenceDigest) && code.hasSameBytes(as: other.code)
             && outcomes.elementsEqual(other.outcomes) { own, other in
                 own.name == other.name && own.transactionID.hasSameBytes(as: other.transactionID)
                     && own.outcome.hasSameBytes(as: other.outcome)
@@ -97,7 +106,7 @@ package struct Attempt: Sendable {
     }
 }
 
-/// The digest of evidence as it was sent: the SHA-256, in hexadecimal, of its bytes without white space at its ends.
+/// The digest of evidence, or of what was sent: the SHA-256, in hexadecimal, of its bytes without white space at its ends.
 package enum EvidenceDigest {
     /// Returns `nil` if this host cannot compute it.
     package static func text(of evidence: [UInt8]) -> String? {

@@ -70,8 +70,10 @@ package struct AttemptFact: Sendable {
     package let at: Instant
     /// How often the account sent the same evidence within a second, and was told the same.
     package let times: Int64
-    /// The digest of the evidence, by ``EvidenceDigest``.
+    /// The digest of what was sent, by ``EvidenceDigest``.
     package let digest: String
+    /// The digest of the evidence in it.
+    package let evidenceDigest: String
     /// `ok`, or the code of the refusal.
     package let code: String
     /// The outcomes, at most ``Attempt/maximumOutcomeCount``.

@@ -95,7 +95,8 @@ extension PurchaseLedger {
     /// The attempts with a digest of evidence, by ``EvidenceDigest``.
     package func attempts(withDigest digest: String) throws(LedgerError) -> [AttemptFact] {
         try store.read { (connection) throws(LedgerError) in
-            try connection.attempts("WHERE digest = $1", [.text(digest)])
+            // What was sent alone has one digest: the second column is NULL, and not searched.
+            try connection.attempts("WHERE attempts.digest = $1 OR evidence_digest = $1", [.text(digest)])
         }
     }
 
@@ -126,6 +127,7 @@ private struct AttemptRow {
             .text(attempt.requestID), .text(attempt.account), SQLValue(attempt.at), .integer(attempt.times),
             .text(attempt.digest), .text(attempt.code), .text(attempt.outcomesJSON),
             .integer(Int64(attempt.transactionCount)),
+            attempt.evidenceDigest.hasSameBytes(as: attempt.digest) ? .null : .text(attempt.evidenceDigest),
         ]
         transactions = attempt.outcomes.compactMap { outcome in
             guard let name = outcome.name, LedgerText.isStorable(name.transactionID) else { return nil }
@@ -144,7 +146,7 @@ private struct CompressedEvidence {
 extension SQLConnection {
     fileprivate func insert(_ row: AttemptRow) throws(LedgerError) {
         // Its name is there if the commit of the same batch was not answered.
-        try write("INSERT INTO attempts VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING", row.values)
+        try write("INSERT INTO attempts VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING", row.values)
         for values in row.transactions {
             try write("INSERT INTO attempted_transactions VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING", values)
         }
@@ -294,7 +296,8 @@ enum AttemptQuery {
     static func facts(_ condition: String, limit: Int) -> String {
         """
         SELECT attempts.request_id, account, attempted_at, times, attempts.digest, code, outcomes, transactions,
-            (SELECT 1 FROM kept_evidence WHERE kept_evidence.digest = attempts.digest)
+            (SELECT 1 FROM kept_evidence WHERE kept_evidence.digest = attempts.digest),
+            COALESCE(evidence_digest, attempts.digest)
         FROM attempts \(condition) ORDER BY \(order) DESC LIMIT \(limit)
         """
     }
@@ -306,5 +309,6 @@ extension AttemptFact {
         (times, digest, code) = (try row.integer(3), try row.text(4), try row.text(5))
         (outcomes, transactionCount) = (try Attempt.outcomes(row.text(6)), try row.integer(7))
         if case .null = row.values[8] { isEvidenceKept = false } else { isEvidenceKept = true }
+        evidenceDigest = try row.text(9)
     }
 }

@@ -45,4 +45,12 @@ enum SupportTables {
             "ALTER TABLE grants ADD COLUMN adjusted_from BIGINT",
         ]
     }
+
+    /// The digest of the evidence in what was sent; NULL if it was sent alone.
+    static func evidenceDigests(_ dialect: SQLDialect) -> [String] {
+        [
+            "ALTER TABLE attempts ADD COLUMN evidence_digest \(dialect.text)",
+            "CREATE INDEX attempts_with_evidence ON attempts (evidence_digest) WHERE evidence_digest IS NOT NULL",
+        ]
+    }
 }

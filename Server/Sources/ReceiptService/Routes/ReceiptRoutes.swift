@@ -59,6 +59,7 @@ package struct ReceiptRoutes: Sendable {
             let counts = responder.counts
             all.verified += counts.verified
             all.refused.merge(counts.refused, uniquingKeysWith: +)
+            all.unwrapped.merge(counts.unwrapped, uniquingKeysWith: +)
             all.chainCacheHits += counts.chainCacheHits
             all.chainCacheMisses += counts.chainCacheMisses
             all.chainCacheEvictions += counts.chainCacheEvictions
@@ -72,8 +73,11 @@ package struct ReceiptRoutes: Sendable {
         }
         verdicts.add(all.verified, [("code", "verified")])
         for (code, count) in all.refused.sorted(by: { $0.key < $1.key }) { verdicts.add(count, [("code", code)]) }
+        var unwrapped = MetricFamily(
+            .counter, "receipt_server_unwrapped_total", "What was removed that was around evidence, by name.")
+        for (name, count) in all.unwrapped.sorted(by: { $0.key < $1.key }) { unwrapped.add(count, [("name", name)]) }
         return [
-            verdicts,
+            verdicts, unwrapped,
             MetricFamily(
                 .counter, "receipt_server_chain_cache_hits_total", "Certificate chains found in the cache.",
                 value: all.chainCacheHits),

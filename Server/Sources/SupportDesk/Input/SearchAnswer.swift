@@ -56,7 +56,9 @@ struct SearchAnswer {
             self.decision = decision
             findings += Self.transactions(of: decision).map(SupportFinding.transaction)
             for piece in evidence {
-                guard let digest = EvidenceDigest.text(of: piece) else { continue }
+                // Other requests can have sent it in something else, or alone.
+                let alone = UnverifiedEvidence.bytes(in: piece)
+                guard let digest = EvidenceDigest.text(of: alone) else { continue }
                 attempts += try desk.ledger.attempts(withDigest: digest)
             }
         }

@@ -167,6 +167,9 @@ struct SearchPage {
             entries(StoryEntry.entries(of: attempt), &html)
             html.element(.dl, .style(.facts)) { html in
                 fact(.digest, &html) { $0.element(.code, text: attempt.digest) }
+                if !attempt.evidenceDigest.hasSameBytes(as: attempt.digest) {
+                    fact(.evidenceDigest, &html) { $0.element(.code, text: attempt.evidenceDigest) }
+                }
             }
             if attempt.isRefused, !hasReport {
                 html.element(
@@ -194,6 +197,7 @@ struct SearchPage {
             var report = Report(decision, on: answer.evidence, by: desk.verifier, for: .user(of: .server))
             // Staff cannot set an option of the server.
             report.advises = { SupportPhrase.refused($0) == nil }
+            report.helpPath = "/what-clients-send"
             report.write(to: &html)
         }
     }

@@ -285,7 +285,8 @@ extension SupportPhrase {
         case .ownsUntil: ("{0}, until {1} ({2})", "{0}，至 {1}（{2}）")
         case .older: ("Older entries", "更早的记录")
         case .attemptStory: ("Request {0}", "请求 {0}")
-        case .digest: ("SHA-256 of the evidence", "凭证的 SHA-256")
+        case .digest: ("SHA-256 of what was sent", "所发送内容的 SHA-256")
+        case .evidenceDigest: ("SHA-256 of the evidence in it", "其中凭证的 SHA-256")
         case .evidenceKept:
             (
                 "The evidence was kept: search for its SHA-256, and its report says why it was refused.",
@@ -295,6 +296,13 @@ extension SupportPhrase {
             (
                 "The evidence was not kept: the server runs without --keep-evidence. Ask the customer for the receipt.",
                 "凭证未保存：服务器运行时未使用 --keep-evidence。请向顾客索取收据。"
+            )
+
+        case .clientsSend: ("The client sends something else", "客户端发送了其他内容")
+        case .clientsSendAbout:
+            (
+                "What a client sent in place of evidence, by the code of the refusal, and what its developers do.",
+                "按拒绝代码列出客户端代替凭证发送的内容，以及开发者应如何处理。"
             )
 
         // Acts

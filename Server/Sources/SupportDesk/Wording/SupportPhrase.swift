@@ -40,8 +40,9 @@ enum SupportPhrase: Words, CaseIterable {
         tokenMissing, undetermined
 
     // Accounts and requests
-    case accountStory, owns, ownsNothing, ownsItem, ownsUntil, older, attemptStory, digest, evidenceKept,
-        evidenceNotKept
+    case accountStory, owns, ownsNothing, ownsItem, ownsUntil, older, attemptStory, digest, evidenceDigest,
+        evidenceKept,
+        evidenceNotKept, clientsSend, clientsSendAbout
 
     // Acts
     case acts, actsAbout, needsScope, reason, sendAgain, sendAgainAbout, transfer, transferAbout, to,

@@ -1,0 +1,120 @@
+import AppStoreReceiptTesting
+import Foundation
+import TestSupport
+import Testing
+
+@testable import AppStoreReceipt
+
+/// Where the fault of wrapped evidence is, and what a reader of many or few layers does.
+@Suite struct UnwrapperTests {
+    private static func error(_ text: String, isStrict: Bool = false) throws -> VerificationError {
+        var policy = VerificationPolicy(bundleIDs: nil, environments: [.production])
+        policy.requiresStrictForm = isStrict
+        let verifier = try AppStoreVerifier(policy: policy, trust: Minted.authority.transactionReceiptTrust)
+        return try #require(throws: VerificationError.self) { try verifier.verify(text) }
+    }
+
+    private static func receipt() throws -> String {
+        Data(try ReceiptBuilder(bundleID: Minted.bundleID).signed(by: Minted.authority)).base64EncodedString()
+    }
+
+    @Test func `an offset counts bytes of the received text, and there is none where it was decoded`() throws {
+        let faulty = "MIIC*"
+        let unity = #"{"Store":"AppleAppStore","Payload":"\#(faulty)"}"#
+        let plain = try Self.error(unity)
+        #expect(plain.code == "invalid-base64" && plain.unwrapped == ["unity"])
+        #expect(plain.offset == unity.utf8.count - 3 && plain.offsetBase == .text)
+        let escaped = try Self.error(#"{"Store":"AppleAppStore","Payload":"\u004dIIC*"}"#)
+        #expect(escaped.code == "invalid-base64" && escaped.offset == nil && escaped.offsetBase == nil)
+        #expect(!escaped.json.contains("offset"))
+    }
+
+    @Test func `a policy that refuses evidence says what it was in`() throws {
+        let verifier = try AppStoreVerifier(
+            policy: VerificationPolicy(bundleIDs: ["com.example.other"], environments: [.production]),
+            trust: Minted.authority.transactionReceiptTrust)
+        let text = #"{"Store":"AppleAppStore","Payload":"\#(try Self.receipt())"}"#
+        let error = try #require(throws: VerificationError.self) { try verifier.verify(text) }
+        #expect(error.code == "bundle-id-mismatch" && error.unwrapped == ["unity"])
+        #expect(error.json.hasPrefix(#"{"verified":false,"schema":1,"unwrapped":["unity"],"error":{"#))
+    }
+
+    @Test func `limits are of what was received and of the evidence`() throws {
+        let receipt = try Self.receipt()
+        var policy = VerificationPolicy(bundleIDs: nil, environments: [.production])
+        policy.limits.maximumReceiptByteCount = receipt.utf8.count / 4 * 3 - 3
+        policy.limits.maximumJWSByteCount = 1000
+        policy.limits.maximumTransactionReceiptByteCount = 1000
+        let verifier = try AppStoreVerifier(policy: policy, trust: Minted.authority.transactionReceiptTrust)
+        let unity = #"{"Store":"AppleAppStore","Payload":"\#(receipt)"}"#
+        let evidence = try #require(throws: VerificationError.self) { try verifier.verify(unity) }
+        #expect(evidence.code == "input-too-large" && evidence.unwrapped == ["unity"])
+        let whole = try #require(throws: VerificationError.self) {
+            try verifier.verify(unity + String(repeating: " ", count: 1 << 17))
+        }
+        #expect(whole.code == "input-too-large" && whole.unwrapped.isEmpty)
+    }
+
+    @Test func `the objects of Apple's names are no layer, once`() throws {
+        let receipt = try Self.receipt()
+        let inner = #"{\"receipt-data\":\"\#(receipt)\"}"#
+        // An object in a member of such an object is one that nobody sends.
+        let error = try Self.error(#"{"receipt-data":"\#(inner.replacing("\\", with: "\\\\"))"}"#)
+        #expect(error.category == .client)
+    }
+
+    @Test func `a member of Apple's name that is repeated stays a malformed object`() throws {
+        let receipt = try Self.receipt()
+        #expect(try Self.error(#"{"receipt-data":"\#(receipt)","receipt-data":"\#(receipt)"}"#).code == "invalid-json")
+        #expect(try Self.error(#"{"receipt-data":"x","receipt-data":"\#(receipt)"}"#).code == "invalid-json")
+    }
+
+    @Test func `without the member beside it, a member with a common name is not read`() throws {
+        let error = try Self.error(#"{"Payload":"\#(try Self.receipt())"}"#)
+        #expect(error.code == "evidence-in-member" && error.path == "/Payload" && error.unwrapped.isEmpty)
+    }
+
+    @Test func `strict form names the member`() throws {
+        let error = try Self.error(
+            #"{"Store":"AppleAppStore","Payload":"\#(try Self.receipt())"}"#, isStrict: true)
+        #expect(error.code == "evidence-in-member" && error.path == "/Payload")
+    }
+
+    @Test func `a pointer is told up to a length`() throws {
+        let receipt = try Self.receipt()
+        let short = String(repeating: "a", count: 255)
+        #expect(try Self.error(#"{"\#(short)":"\#(receipt)"}"#).path == "/\(short)")
+        #expect(try Self.error(#"{"\#(short)a":"\#(receipt)"}"#).code == "missing-receipt-data")
+    }
+
+    @Test(arguments: [
+        (255, "VARCHAR(255)"), (340, "VARCHAR(255)"), (1024, "syslog"), (1366, "syslog"), (1368, "syslog"),
+        (4000, "Oracle"), (4096, "terminal"), (8192, "header"), (16384, "Docker"), (65535, "MySQL"),
+        (1_048_576, "nginx"), (1_398_104, "nginx"),
+    ])
+    func `a length at which something usually cuts has its reason`(_ length: Int, _ reason: String) {
+        let truncation = Truncation(arrived: 0, expected: 1, .bytes, length)
+        #expect(truncation.cut?.text.contains(reason) == true)
+        #expect(Truncation(arrived: 0, expected: 1, .bytes, length + 5).cut == nil)
+    }
+
+    @Test func `the advice on evidence that was cut off says what usually cuts there`() throws {
+        let receipt = try Self.receipt()
+        let cut = try Self.error(String(receipt.prefix(1024)))
+        #expect(cut.code == "truncated" && cut.found == "768 bytes")
+        #expect(cut.advice.contains("1,024 is the length at which many log lines are cut"))
+        #expect(!(try Self.error(String(receipt.prefix(1028))).advice.contains("1,024")))
+    }
+
+    @Test func `the other members of a batch do not have the evidence`() throws {
+        let verifier = try AppStoreVerifier(
+            policy: VerificationPolicy(bundleIDs: nil, environments: [.production]),
+            trust: Minted.authority.transactionReceiptTrust)
+        let text = #"{"user":17,"Store":"AppleAppStore","Payload":"\#(try Self.receipt())","tags":["a"]}"#
+        let verdict = verifier.verdict(on: Array(text.utf8))
+        #expect(try verdict.result.get().unwrapped == ["unity"])
+        #expect(
+            String(decoding: verdict.otherMembers, as: UTF8.self)
+                == #"{"user":17,"Store":"AppleAppStore","tags":["a"]}"#)
+    }
+}
