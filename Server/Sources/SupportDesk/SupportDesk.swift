@@ -1,4 +1,4 @@
-package import AppStoreReceipt
+@_spi(Surfaces) package import AppStoreReceipt
 package import HTTPService
 package import LedgerService
 package import PurchaseLedger

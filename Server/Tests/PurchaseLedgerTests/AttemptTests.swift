@@ -131,11 +131,12 @@ import Testing
                     : "(SELECT generate_series(1, 20000) AS i)"
                 try connection.run(
                     """
-                    INSERT INTO attempts SELECT 'request ' || i, 'account ' || i, i, 1, 'digest ' || i, 'ok', '[]', 0
+                    INSERT INTO attempts SELECT 'request ' || i, 'account ' || i, i, 1, 'digest ' || i, 'ok', '[]', 0, NULL
                     FROM \(numbers) AS numbers
                     """)
                 let explain = place == .sqlite ? "EXPLAIN QUERY PLAN " : "EXPLAIN "
-                let text = AttemptQuery.facts("WHERE attempts.digest = 'digest 1'", limit: 1)
+                let text = AttemptQuery.facts(
+                    AttemptQuery.withDigest.replacing("$1", with: "'digest 1'"), limit: 1)
                 return try connection.run(explain + text).map { (row) throws(LedgerError) in
                     try row.text(place == .sqlite ? 3 : 0)
                 }

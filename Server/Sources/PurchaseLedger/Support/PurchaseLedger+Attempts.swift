@@ -95,8 +95,7 @@ extension PurchaseLedger {
     /// The attempts with a digest of evidence, by ``EvidenceDigest``.
     package func attempts(withDigest digest: String) throws(LedgerError) -> [AttemptFact] {
         try store.read { (connection) throws(LedgerError) in
-            // What was sent alone has one digest: the second column is NULL, and not searched.
-            try connection.attempts("WHERE attempts.digest = $1 OR evidence_digest = $1", [.text(digest)])
+            try connection.attempts(AttemptQuery.withDigest, [.text(digest)])
         }
     }
 
@@ -277,6 +276,9 @@ extension SQLConnection {
             try DigestAlgorithm.sha256.digest(of: Array(name.utf8).span).hexadecimal
         }
     }
+
+    /// The condition of a digest, of what was sent or of the evidence in it. It is NULL for what was sent alone.
+    static let withDigest = "WHERE attempts.digest = $1 OR evidence_digest = $1"
 
     /// The last attempts that meet a condition.
     func attempts(

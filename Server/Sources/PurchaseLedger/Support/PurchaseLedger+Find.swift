@@ -36,7 +36,7 @@ extension PurchaseLedger {
             }
             found += try connection.attempts("WHERE attempts.request_id = $1", parameter).map { .attempt($0) }
             found += try connection.attempts(
-                "WHERE attempts.digest = $1 OR evidence_digest = $1", parameter, limit: Self.maximumFindingCount
+                AttemptQuery.withDigest, parameter, limit: Self.maximumFindingCount
             ).map { .attempt($0) }
             if try connection.knows(word) { found.append(.account(word)) }
             return Array(found.prefix(Self.maximumFindingCount))
