@@ -277,9 +277,6 @@ extension SQLConnection {
         }
     }
 
-    /// The condition of a digest, of what was sent or of the evidence in it. It is NULL for what was sent alone.
-    static let withDigest = "WHERE attempts.digest = $1 OR evidence_digest = $1"
-
     /// The last attempts that meet a condition.
     func attempts(
         _ condition: String, _ parameters: [SQLValue], limit: Int = TransactionStory.maximumCount
@@ -293,6 +290,9 @@ extension SQLConnection {
 enum AttemptQuery {
     /// Time, by no index: without statistics PostgreSQL would read all attempts in their order, to the one with a digest, instead of those with the digest.
     static let order = "attempts.request_id || ''"
+
+    /// The condition of a digest, of what was sent or of the evidence in it. It is NULL for what was sent alone.
+    static let withDigest = "WHERE attempts.digest = $1 OR evidence_digest = $1"
 
     /// The last attempts that meet a condition.
     static func facts(_ condition: String, limit: Int) -> String {
