@@ -7,8 +7,8 @@ import StrictText
 
 extension Place {
     static func clients() throws -> [Place] {
-        let receipt = Base64.encode(
-            try ReceiptBuilder(bundleID: "a").signed(by: Signers.authority).span)
+        let binary = try ReceiptBuilder(bundleID: "a").signed(by: Signers.authority)
+        let receipt = Base64.encode(binary.span)
         let jws = try JWSBuilder.transaction(bundleID: "a", productID: "pro", transactionID: "1")
             .signed(by: Signers.authority)
         func quoted(_ text: String) -> [UInt8] { Array("\"\(text)\"".utf8) }
