@@ -148,6 +148,7 @@ class Shop:
         self.kills, self.processes = 0, []
         (folder / "tokens").write_text(TOKEN + " redeem,read,transfer,delete,events\n")
         (folder / "secret").write_text(SECRET + "\n")
+        subprocess.run([SERVER, "init", "--ledger", self.ledger], check=True, capture_output=True)
 
     def start_backend(self, command):
         environment = os.environ | {

@@ -148,7 +148,7 @@ with tempfile.TemporaryDirectory() as temporary:
     start = lambda command: processes.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True))
     try:
         start([PROGRAMS / "receipt-server", "--bundle-id", APP, "--environment", "production", "--environment", "sandbox", "--root", FOLDER / "ca/root.der",
-               "--ledger", FOLDER / "ledger.db", "--token-file", FOLDER / "tokens", "--listen", f"127.0.0.1:{SERVER}"])
+               "--ledger", FOLDER / "ledger.db", "--new-ledger", "--token-file", FOLDER / "tokens", "--listen", f"127.0.0.1:{SERVER}"])
         start(["php", "-d", "ffi.enable=1", "-S", f"127.0.0.1:{PAGE}", HERE / "offers.php"])
         wait(lambda: send(f"http://127.0.0.1:{SERVER}/healthz")[0] not in (0, 503), "the server")
         wait(lambda: send(f"http://127.0.0.1:{PAGE}/")[0] == 404, "the page")

@@ -90,7 +90,7 @@ class Shop:
         process = subprocess.Popen(
             [server, "--listen", "127.0.0.1:0", "--support", "127.0.0.1:0", "--bundle-id", APP, "--environment", "production",
              "--root", self.path("rsa/root.der"), "--root", self.path("ec/root.der"), "--root", self.path("store.pem"),
-             "--ledger", self.path("ledger.db"), "--token-file", self.path("tokens"), "--keep-evidence",
+             "--ledger", self.path("ledger.db"), "--new-ledger", "--token-file", self.path("tokens"), "--keep-evidence",
              "--webhook", f"http://127.0.0.1:{self.webhook.server_port}/", "--webhook-secret-file", self.path("secret"), *extra],
             stderr=subprocess.PIPE, text=True)
         self.processes.append(process)

@@ -1,6 +1,7 @@
 #pragma once
 #include <stdbool.h>
 #include <curl/curl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,37 @@ static inline CURLcode ledger_curl_ignore_answer(CURL *handle, size_t *received)
     return code != CURLE_OK ? code : curl_easy_setopt(handle, CURLOPT_WRITEDATA, received);
 }
 
+/// Whether the headers of an answer have ended: libcurl takes a connection that ends within them for their end.
+struct ledger_curl_headers {
+    int are_complete;
+};
+
+static void ledger_curl_look_at_header(struct ledger_curl_headers *headers, const char *bytes, size_t count) {
+    // Each line in turn. Those of an interim answer (100) come before, trailers after the body.
+    if (count >= 5 && memcmp(bytes, "HTTP/", 5) == 0) headers->are_complete = 0;
+    if ((count == 2 && bytes[0] == '\r' && bytes[1] == '\n') || (count == 1 && bytes[0] == '\n')) headers->are_complete = 1;
+}
+
+static size_t ledger_curl_see_header(char *bytes, size_t size, size_t count, void *headers) {
+    ledger_curl_look_at_header(headers, bytes, size * count);
+    return size * count;
+}
+
+static inline CURLcode ledger_curl_watch_headers(CURL *handle, struct ledger_curl_headers *headers) {
+    headers->are_complete = 0;
+    CURLcode code = curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, ledger_curl_see_header);
+    return code != CURLE_OK ? code : curl_easy_setopt(handle, CURLOPT_HEADERDATA, headers);
+}
+
+/// Whether the connection of the last request cannot be used again: something is there that nobody asked for, or it has ended.
+static inline bool ledger_curl_has_unread(CURL *handle) {
+    curl_socket_t connection = CURL_SOCKET_BAD;
+    if (curl_easy_getinfo(handle, CURLINFO_ACTIVESOCKET, &connection) != CURLE_OK || connection == CURL_SOCKET_BAD)
+        return false;
+    struct pollfd look = {.fd = connection, .events = POLLIN};
+    return poll(&look, 1, 0) != 0;
+}
+
 /// An answer that is collected up to a limit.
 struct ledger_curl_answer {
     unsigned char *bytes;
@@ -47,6 +79,7 @@ struct ledger_curl_answer {
     size_t header_limit;
     size_t header_count;
     int is_too_large;
+    struct ledger_curl_headers headers;
 };
 
 static size_t ledger_curl_collect(char *bytes, size_t size, size_t count, void *context) {
@@ -69,8 +102,8 @@ static size_t ledger_curl_collect(char *bytes, size_t size, size_t count, void *
 }
 
 static size_t ledger_curl_count_header(char *bytes, size_t size, size_t count, void *context) {
-    (void)bytes;
     struct ledger_curl_answer *answer = context;
+    ledger_curl_look_at_header(&answer->headers, bytes, size * count);
     answer->header_count += size * count;
     if (answer->header_count <= answer->header_limit) return size * count;
     answer->is_too_large = 1;

@@ -7,18 +7,23 @@ package enum LedgerFault: String, ServiceFault {
     case invalidAccountToken = "invalid-account-token"
     case invalidText = "invalid-text"
     case notANotification = "not-a-notification"
+    case otherApp = "other-app"
+    case otherEnvironment = "other-environment"
     case unauthorized
     case forbidden
     case notFound = "not-found"
     case idempotencyKeyReused = "idempotency-key-reused"
     case tokenTaken = "token-taken"
     case tooManyTokens = "too-many-tokens"
+    case tooManyOrders = "too-many-orders"
     case notAdjustable = "not-adjustable"
     case unknownToApple = "unknown-to-apple"
     case appleRefused = "apple-refused"
     case appleUnavailable = "apple-unavailable"
     case storeFailed = "store-failed"
     case storeUnavailable = "store-unavailable"
+
+    private static let addingEnvironment = "have the operator of the server add it with --environment"
 
     package var row: FaultRow {
         switch self {
@@ -32,6 +37,15 @@ package enum LedgerFault: String, ServiceFault {
             FaultRow(
                 400, "the body is not an App Store Server Notification of version 2",
                 "Send {\"signedPayload\":\"…\"}, as Apple does.")
+        // Of the statuses that make Apple send again, none that the alarms and the health checks of a failing server count.
+        case .otherApp:
+            FaultRow(
+                421, "the notification is genuine, but for an app that is none of this server's",
+                "In App Store Connect, remove this server's URL from that app.")
+        case .otherEnvironment:
+            FaultRow(
+                421, "the notification is genuine, but of an environment that is none of this server's",
+                "In App Store Connect, enter the URL of that environment's server, or \(Self.addingEnvironment).")
         case .unauthorized:
             FaultRow(401, "the request has no known token", "Send the header 'Authorization: Bearer TOKEN'.")
         case .forbidden:
@@ -51,6 +65,10 @@ package enum LedgerFault: String, ServiceFault {
             FaultRow(
                 409, "the account has \(PurchaseLedger.maximumTokenCount) tokens",
                 "Use one of them: an account needs one token, and not one for each purchase.")
+        case .tooManyOrders:
+            FaultRow(
+                409, "the account has too many open orders",
+                "Send an 'idempotency_key' with each attempt to buy, and the same one again for the same attempt.")
         case .notAdjustable:
             FaultRow(
                 409, "the quantity of the grant cannot be set",
@@ -81,12 +99,14 @@ extension LedgerError: Refusal {
     private var fault: LedgerFault {
         switch code {
         case .storeUnavailable: .storeUnavailable
-        case .storeFailed, .newerSchema, .olderSchema, .invalidLocation, .importRunning, .deliveryFailed, .deadLetter:
+        case .storeFailed, .newerSchema, .olderSchema, .invalidLocation, .importRunning, .deliveryFailed, .deadLetter,
+            .noLedger, .ledgerExists:
             .storeFailed
         case .invalidText: .invalidText
         case .idempotencyKeyReused: .idempotencyKeyReused
         case .tokenTaken: .tokenTaken
         case .tooManyTokens: .tooManyTokens
+        case .tooManyOrders: .tooManyOrders
         case .notAdjustable: .notAdjustable
         case .notFound: .notFound
         }
@@ -99,7 +119,10 @@ extension LedgerError: Refusal {
 }
 
 extension VerificationError: Refusal {
-    package var response: Response {
-        Response(status: category.httpStatus, body: Array(json(for: .httpClient).utf8), code: code)
+    /// The answer to anyone, which has what was found, and not what was expected.
+    package var response: Response { response(for: .httpStranger) }
+
+    func response(for audience: Audience) -> Response {
+        Response(status: category.httpStatus, body: Array(json(for: audience).utf8), code: code)
     }
 }

@@ -54,14 +54,15 @@ struct TokenRequest {
     }
 }
 
-/// `{"account":"…","transaction_id":"…"}` or `{"account":"…","order_id":"…"}`
+/// `{"account":"…","transaction_id":"…"}` or `{"account":"…","order_id":"…"}`, with `environment` where the server has several.
 struct RecoverRequest {
     /// Who is to have what is recovered; `nil` to record it only.
     let account: String?
     let subject: Reconciler.Recovery
+    let environment: AppStoreEnvironment?
 
     private enum Member: String, CaseIterable {
-        case account
+        case account, environment
         case transactionID = "transaction_id"
         case orderID = "order_id"
     }
@@ -70,6 +71,7 @@ struct RecoverRequest {
     init(_ body: Span<UInt8>) throws(RequestFault) {
         let texts = try RequestTexts(body, Self.members)
         account = texts[.account]
+        environment = try texts[.environment].map { (text) throws(RequestFault) in try .init(environment: text) }
         switch (texts[.transactionID], texts[.orderID]) {
         case (let id?, nil):
             // Apple is asked about no other environments.

@@ -18,13 +18,17 @@ package struct LedgerRoutes: Sendable {
     private let counts = OutcomeCounts()
     private let notificationTypes = NotificationTypes()
     private let unknownValues = UnknownValueCounts()
+    private let otherNotifications = OtherNotificationCounts()
+    /// Whether Apple is told that notifications of others' apps arrived.
+    private let ignoresOtherApps: Bool
     /// The date of a request.
     var clock: @Sendable () -> Instant
 
     init(
         _ ledger: PurchaseLedger, _ verifier: AppStoreVerifier, _ tokens: AccessTokens, _ log: ServiceLog,
-        _ attempts: AttemptLog? = nil, _ askApple: AskApple? = nil
+        _ attempts: AttemptLog? = nil, _ askApple: AskApple? = nil, ignoresOtherApps: Bool = false
     ) {
+        self.ignoresOtherApps = ignoresOtherApps
         self.attempts = attempts
         self.ledger = ledger
         self.askApple = askApple
@@ -63,7 +67,8 @@ package struct LedgerRoutes: Sendable {
     }
 
     private func recoverRoute(_ askApple: AskApple) -> Route {
-        let recovering = RecoverRoute(askApple: askApple, attempts: attempts, clock: clock)
+        let recovering = RecoverRoute(
+            askApple: askApple, accepted: verifier.policy, attempts: attempts, clock: clock)
         // They wait for Apple. Together they have no more places than one account.
         return guarded(
             .recover, "POST", "/v1/recover",
@@ -84,7 +89,12 @@ package struct LedgerRoutes: Sendable {
         ]
     }
 
-    package var metrics: [MetricFamily] { counts.metrics + [notificationTypes.metric, unknownValues.metric] }
+    package var metrics: [MetricFamily] {
+        counts.metrics + [notificationTypes.metric, unknownValues.metric, otherNotifications.metric]
+    }
+
+    /// Verdicts that the metrics count apart, by their codes.
+    var countedApart: [String: UInt64] { otherNotifications.verdicts }
 
     private func guarded(
         _ scope: TokenScope, _ method: String, _ path: String,
@@ -104,7 +114,13 @@ package struct LedgerRoutes: Sendable {
             .only(method), path, execution: .queued(.guarded), headers: ["Authorization"], queryItems: queryItems,
             refusal: refusal, owner: owner
         ) { request in
-            var response = Response { try answer { try handler(request) } }
+            var response = Response {
+                do {
+                    return try answer { try handler(request) }
+                } catch let error as VerificationError {
+                    return error.response(for: .httpClient)
+                }
+            }
             response.headers.append(("Request-Id", request.id))
             return response
         }
@@ -130,12 +146,12 @@ package struct LedgerRoutes: Sendable {
         let asked = try RedeemRequest(request.body.span)
         let now = clock()
         var unwrapped: [String] = []
-        func attempted(_ code: String, _ outcomes: [TransactionOutcome] = []) {
+        func attempted(_ code: String, _ outcomes: [TransactionOutcome] = [], order: Int64? = nil) {
             counts.add(attempt: code)
             attempts?.add(
                 Attempt(
                     request.id, of: asked.account, asked.evidence, isWrapped: !unwrapped.isEmpty, code: code, outcomes,
-                    at: now))
+                    order: order, at: now))
         }
         let redemption: Redemption
         do throws(any Error) {
@@ -150,7 +166,8 @@ package struct LedgerRoutes: Sendable {
             if let refusal = error as? any Refusal { attempted(refusal.response.code) }
             throw error
         }
-        attempted("ok", redemption.outcomes)
+        // A repeated answer has the number that it had.
+        attempted("ok", redemption.outcomes, order: redemption.isRepeated ? nil : redemption.sequence)
         count(redemption.outcomes)
         var writer = JSONWriter()
         writer.beginObject()
@@ -190,8 +207,9 @@ package struct LedgerRoutes: Sendable {
         do throws(VerificationError) {
             notification = try verifier.verifyNotification(request.body)
         } catch {
-            guard error.isOfOtherKind else { throw error }
-            return Response(LedgerFault.notANotification)
+            if let answer = otherNotifications.answer(to: error, ignoringOtherApps: ignoresOtherApps) { return answer }
+            guard let found = NotificationBody(request.body, error, verifier) else { throw error }
+            return found.response
         }
         try ledger.record(notification, at: clock())
         notificationTypes.add(notification)
@@ -399,12 +417,5 @@ extension JSONWriter {
         member("bundle_id", outcome.bundleID)
         member("environment", outcome.environment?.rawValue)
         endObject()
-    }
-}
-
-extension VerificationError {
-    /// Whether the evidence is a JWS of another kind than the method verifies, or no JWS.
-    fileprivate var isOfOtherKind: Bool {
-        part == nil && (stage == .payload && expected != nil || code.utf8.elementsEqual("part-count".utf8))
     }
 }

@@ -14,6 +14,10 @@ package struct LedgerService: Sendable {
     /// The scheme, the host and the port of the webhook; `nil` without one.
     package let webhookOrigin: String?
     private let hasWebhook: Bool
+    /// Which ledger it was at the start.
+    private let summary: LedgerSummary
+    /// Counting a large table takes a hundredth of a processor at most.
+    private let summaryReading = DatabaseReading<LedgerSummary>(pauseFactor: 100)
     private let outboxReading = DatabaseReading<(pending: Int, oldestPending: Instant?, dead: Int)>()
     private let appleReading = DatabaseReading<AppleMetrics.Stored>()
     private let askApple: AskApple?
@@ -26,8 +30,11 @@ package struct LedgerService: Sendable {
     private static let ledgerOptions: [OptionTable.Option] = [
         .init(
             "--ledger", "FILE|URI",
-            "Keep a ledger of what was granted, in FILE (SQLite) or in a database (postgresql://…). Needs --token-file."
+            "Keep a ledger of what was granted, in FILE (SQLite) or in a database (postgresql://…). Needs --token-file. 'receipt-server init' makes one."
         ),
+        .init(
+            "--new-ledger", "",
+            "Make the ledger, which must not exist: for a trial, and never for a server that is started again."),
         .init(
             "--token-file", "FILE",
             "The tokens that may use the ledger, one a line: 'TOKEN', for redeem, read and events, or 'TOKEN scope,scope', with the scopes redeem, read, events, transfer, delete, adjust, support and recover. SIGHUP reads it again."
@@ -53,6 +60,10 @@ package struct LedgerService: Sendable {
             "--webhook-secret-file", "FILE",
             "The key with which events are signed, at least 16 bytes; a line break at its end is no part of it."),
         .init(
+            "--other-apps", "refuse|ignore",
+            "How to answer genuine notifications for apps that are none of --bundle-id: 421 ('refuse', the default), or 200 ('ignore')."
+        ),
+        .init(
             "--keep-attempts", "DAYS",
             "How long to keep which account sent what, and what it was told; 90 by default, and 0 for not at all."),
         .init(
@@ -60,8 +71,6 @@ package struct LedgerService: Sendable {
             "Keep the evidence that was sent, too, compressed. Support can read it, and so can whoever steals the database."
         ),
     ]
-
-    static let createdMessage = "a new, empty ledger was created; stop if one existed"
 
     /// Where the ledger is that options name, without the name of its file or database, which can have a password.
     package static func kind(_ values: OptionTable.Values) -> String {
@@ -89,18 +98,20 @@ package struct LedgerService: Sendable {
         } catch {
             throw ConfigurationError("--token-file: \(error)")
         }
+        let ignoresOtherApps = try Self.ignoresOtherApps(values)
         let webhook = try Self.webhook(values)
         webhookOrigin = webhook?.origin
         let file = try AskApple.file(values, verifier)
         let policy = try Self.policy(values, productTypes, file)
         tokenConflicts = TokenConflicts(log)
         do throws(LedgerError) {
-            ledger = try PurchaseLedger(location, policy: policy, onTokenConflict: tokenConflicts.add)
+            ledger =
+                values["--new-ledger"] == nil
+                ? try PurchaseLedger(location, policy: policy, onTokenConflict: tokenConflicts.add)
+                : try PurchaseLedger(creating: location, policy: policy, onTokenConflict: tokenConflicts.add)
+            summary = try ledger.summary()
         } catch {
             throw ConfigurationError("--ledger: \(error)", isTemporary: error.code == .storeUnavailable)
-        }
-        if ledger.wasCreated {
-            log.write(.warning, "ledger-created", [("message", .text(Self.createdMessage))])
         }
         if let upgrade = ledger.upgrade {
             log.write(.info, "ledger-upgraded", [("from", .number(upgrade.found)), ("to", .number(upgrade.now))])
@@ -116,10 +127,19 @@ package struct LedgerService: Sendable {
         } else {
             askApple = nil
         }
-        ledgerRoutes = LedgerRoutes(ledger, verifier, tokens, log, attempts, askApple)
+        ledgerRoutes = LedgerRoutes(
+            ledger, verifier, tokens, log, attempts, askApple, ignoresOtherApps: ignoresOtherApps)
     }
 
     package var routes: [Route] { ledgerRoutes.routes }
+
+    /// Which ledger it is, for the log's line `start`.
+    package var identity: [(StaticString, ServiceLog.Value)] {
+        [
+            ("ledger_id", .text(summary.id)), ("ledger_created", .text(summary.creationDate.description)),
+            ("grants", .number(Int(summary.grantCount))),
+        ]
+    }
 
     /// What asks the App Store; `nil` without `--ask-apple`.
     package var reconciler: Reconciler? { askApple?.reconciler }
@@ -143,6 +163,14 @@ package struct LedgerService: Sendable {
         policy.orders = try orders(values)
         if let file { policy.questions = try AskApple.policy(values, file) }
         return policy
+    }
+
+    private static func ignoresOtherApps(_ values: OptionTable.Values) throws(ConfigurationError) -> Bool {
+        switch values["--other-apps"] {
+        case nil, "refuse": false
+        case "ignore": true
+        case let other?: throw ConfigurationError("--other-apps must be 'refuse' or 'ignore', and is '\(other)'")
+        }
     }
 
     private static func orders(_ values: OptionTable.Values) throws(ConfigurationError) -> OrderPolicy? {
@@ -203,7 +231,9 @@ package struct LedgerService: Sendable {
                 }
             }
         }
+        let summaryReading = summaryReading
         let readers = [
+            Thread { summaryReading.run { () throws(LedgerError) in try ledger.summary() } },
             Thread { outboxReading.run { () throws(LedgerError) in try ledger.outboxCounts() } },
             Thread {
                 appleReading.run { () throws(LedgerError) in
@@ -226,6 +256,7 @@ package struct LedgerService: Sendable {
             askApple?.reconciler.stop()
             delivery.stop()
             outboxReading.stop()
+            summaryReading.stop()
             appleReading.stop()
             do throws(LedgerError) { try attempts.stop() } catch { log.write("attempts", error) }
             do throws(LedgerError) { try ledger.completeFile() } catch { log.write("ledger", error) }
@@ -243,6 +274,9 @@ package struct LedgerService: Sendable {
         }
     }
 
+    /// Verdicts that the metrics count apart, by their codes.
+    package var verdictsCountedApart: [String: UInt64] { ledgerRoutes.countedApart }
+
     package func metrics() -> [MetricFamily] {
         let (isAnswered, counts) = outboxReading.last
         let isUp = MetricFamily(
@@ -253,7 +287,8 @@ package struct LedgerService: Sendable {
             "Requests to redeem that are not in the table of attempts, because the database was too slow for it.",
             value: attempts.lost)
         let always =
-            [isUp, lost] + ledgerRoutes.metrics + (ledger.policy.orders == nil ? [] : [tokenConflicts.metric])
+            [isUp, lost] + (summaryReading.last.value ?? summary).metrics + ledgerRoutes.metrics
+            + (ledger.policy.orders == nil ? [] : [tokenConflicts.metric])
             + appleMetrics
         guard let counts else { return always }
         var events = MetricFamily(
@@ -281,5 +316,17 @@ package struct LedgerService: Sendable {
         }
         if let askApple { families += AppleMetrics.counted(askApple.reconciler) }
         return families
+    }
+}
+
+extension LedgerSummary {
+    fileprivate var metrics: [MetricFamily] {
+        var created = MetricFamily(
+            .gauge, "receipt_server_ledger_created_timestamp_seconds",
+            "When the ledger was made, in seconds since 1970. 'ledger' is the ledger's id.")
+        created.add(UInt64(max(0, creationDate.millisecondsSince1970 / 1000)), [("ledger", id)])
+        var grants = MetricFamily(.gauge, "receipt_server_ledger_grants", "The number of grants in the ledger.")
+        grants.add(UInt64(grantCount), [("ledger", id)])
+        return [created, grants]
     }
 }

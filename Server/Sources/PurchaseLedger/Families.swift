@@ -8,6 +8,7 @@ struct Family {
     /// Who brought one of its transactions first; `nil` if nobody has.
     var account: String?
     var claimedAt: Instant?
+    var claimOrder = ClaimOrder.last
     /// The original transaction, if this is a large subscription that is divided; see ``SubscriptionParts``.
     var subscription: UTF8Bytes?
     /// Whether a seat is assigned to a member by its transactions.
@@ -19,9 +20,10 @@ struct Family {
 extension Family {
     /// The columns that ``init(_:)`` reads first.
     static let columns = """
-        families.id, families.account, families.claimed_at, families.subscription, families.is_member, families.basis
+        families.id, families.account, families.claimed_at, families.subscription, families.is_member, families.basis,
+            families.claim_number
         """
-    static let columnCount = 6
+    static let columnCount = 7
 
     /// - Parameter row: Begins with ``columns``.
     fileprivate init(_ row: SQLRow) throws(LedgerError) {
@@ -31,6 +33,7 @@ extension Family {
         subscription = try row.optionalText(3).map(UTF8Bytes.init)
         isOfMember = try row.optionalInteger(4) != nil
         if let json = try row.optionalText(5) { basis = try ClaimBasis(json) }
+        claimOrder = ClaimOrder(try row.optionalInteger(6))
     }
 }
 
@@ -156,14 +159,16 @@ struct Families {
 
     /// Makes an account the owner of a family.
     mutating func claim(
-        _ id: Int64, for account: String, restingOn basis: ClaimBasis, at now: Instant
+        _ id: Int64, for account: String, restingOn basis: ClaimBasis, in order: ClaimOrder = .last, at now: Instant
     ) throws(LedgerError) {
         byID[id]?.account = account
         byID[id]?.claimedAt = now
+        byID[id]?.claimOrder = order
         byID[id]?.basis = basis
+        let number = order.column("$5", connection.dialect)
         try connection.write(
-            "UPDATE families SET account = $2, claimed_at = $3, basis = $4 WHERE id = $1",
-            [.integer(id), .text(account), SQLValue(now), .text(basis.json)])
+            "UPDATE families SET account = $2, claimed_at = $3, basis = $4, claim_number = \(number.text) WHERE id = $1",
+            [.integer(id), .text(account), SQLValue(now), .text(basis.json)] + number.parameters)
     }
 
     /// Records what else the claim of a family's owner rests on.
@@ -299,11 +304,9 @@ struct Families {
     private mutating func unite(
         _ keys: [TransactionKey], _ new: inout ArraySlice<Family>, at now: Instant
     ) throws(LedgerError) {
-        let families = Set(keys.compactMap { identifiers[$0] }).compactMap { byID[$0] }.sorted {
-            ($0.claimedAt ?? .distantFuture, $0.id) < ($1.claimedAt ?? .distantFuture, $1.id)
-        }
-        guard let family = families.first ?? new.popFirst() else { return }
-        for other in families.dropFirst() { try join(other, into: family, at: now) }
+        let families = Set(keys.compactMap { identifiers[$0] }).compactMap { byID[$0] }.sorted { $0.id < $1.id }
+        guard let family = ClaimOrder.first(families) ?? new.popFirst() else { return }
+        for other in families where other.id != family.id { try join(other, into: family, at: now) }
         newKeys += keys.filter { key in
             identifiers[key] == nil && !splits.contains { $0.transaction == key }
         }
@@ -480,7 +483,7 @@ extension Families {
                 "INSERT INTO uncertain_claims VALUES ($1, $2) ON CONFLICT DO NOTHING",
                 [.integer(family.id), SQLValue(now)])
             if moved.grants.contains(where: { $0.account.hasSameBytes(as: account) }) {
-                try claimIfFree(number, account, key, at: family.claimedAt ?? now)
+                try claimIfFree(number, account, key, as: family, at: now)
             }
             return
         }
@@ -488,7 +491,7 @@ extension Families {
             try lose(account, number, of: family.id) { $0.transaction == key }
         }
         if basis.transactions.contains(key.transactionID) {
-            try claimIfFree(number, account, key, at: family.claimedAt ?? now)
+            try claimIfFree(number, account, key, as: family, at: now)
             basis.remove(key.transactionID)
             if basis.isEmpty {
                 byID[family.id]?.account = nil
@@ -504,10 +507,12 @@ extension Families {
     }
 
     private mutating func claimIfFree(
-        _ number: Int64, _ account: String, _ key: TransactionKey, at date: Instant
+        _ number: Int64, _ account: String, _ key: TransactionKey, as family: Family, at now: Instant
     ) throws(LedgerError) {
         guard byID[number]?.account == nil else { return }
-        try claim(number, for: account, restingOn: ClaimBasis(isLasting: true), at: date)
+        try claim(
+            number, for: account, restingOn: ClaimBasis(isLasting: true), in: family.claimOrder,
+            at: family.claimedAt ?? now)
     }
 
     /// Removes what an account was granted in a family: who gets it next is granted it anew. What an operator took back,

@@ -25,6 +25,8 @@ public struct LedgerError: Error, Hashable, Sendable {
         case tokenTaken = "token-taken"
         /// The account has as many tokens as it can have.
         case tooManyTokens = "too-many-tokens"
+        /// The account has as many open orders as it can have.
+        case tooManyOrders = "too-many-orders"
         /// Another import into the ledger is running.
         case importRunning = "import-running"
         /// An event could not be delivered, and will be tried again.
@@ -33,8 +35,12 @@ public struct LedgerError: Error, Hashable, Sendable {
         case deadLetter = "dead-letter"
         /// An operator cannot set the quantity of the grant: Apple took it back, or another operator did in the database.
         case notAdjustable = "not-adjustable"
-        /// There is no such account, purchase, event or ledger.
+        /// There is no such account, purchase or event.
         case notFound = "not-found"
+        /// There is no ledger at the location.
+        case noLedger = "no-ledger"
+        /// There is a ledger at the location, where a new one was to be made.
+        case ledgerExists = "ledger-exists"
     }
 
     /// The reason.

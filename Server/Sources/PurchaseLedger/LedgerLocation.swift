@@ -1,3 +1,13 @@
+/// What is expected where a ledger is to be, and what may be changed there.
+enum LedgerOpening {
+    /// A ledger, whose tables may be those of an older version.
+    case existing
+    /// None: one is made.
+    case creating
+    /// A ledger, which is not changed, not even the kind of SQLite's journal.
+    case asItIs
+}
+
 /// Where a ledger is.
 enum LedgerLocation {
     case file(String)
@@ -11,7 +21,7 @@ enum LedgerLocation {
             self = .postgreSQL(text)
             return
         }
-        // A misspelt scheme, or the keywords that libpq reads, are not the name of a file: the server would make an empty ledger.
+        // A misspelt scheme, or the keywords that libpq reads, are not the name of a file.
         let isScheme = ["postgresql:", "postgres:"].contains { text.utf8.starts(with: $0.utf8) }
         let isKeyword = text.utf8.drop { $0 == UInt8(ascii: " ") || Self.isLetter($0) }.first == UInt8(ascii: "=")
         let isPath = [UInt8(ascii: "."), UInt8(ascii: "/")].contains(text.utf8.first)
@@ -27,10 +37,9 @@ enum LedgerLocation {
         UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || byte == UInt8(ascii: "_")
     }
 
-    /// - Parameter asItIs: Whether a missing file is an error.
-    func open(asItIs: Bool = false) throws(LedgerError) -> any LedgerStore {
+    func open(_ opening: LedgerOpening = .existing) throws(LedgerError) -> any LedgerStore {
         switch self {
-        case .file(let path): try SQLiteStore(path: path, asItIs: asItIs)
+        case .file(let path): try SQLiteStore(path: path, opening)
         case .postgreSQL(let uri): try PostgreSQLStore(uri: uri)
         }
     }

@@ -313,6 +313,8 @@ struct LedgerTransaction {
         _ = try connection.post(events, policy.surroundings, at: now)
         try closeOrders()
         try connection.ask(questions, at: now)
+        // Who brings one is told the outcome.
+        if cause != .redeem { for key in endedUnheard { try connection.noteEnded(key, at: now) } }
     }
 
     /// Brings what was granted in line with what the evidence says, for all purchases that have an owner. The caller posts ``events``.

@@ -170,7 +170,7 @@ extension PurchaseLedger {
     public func forget(_ account: String, at now: Instant = .now) throws(LedgerError) -> String {
         try LedgerText.check(account, "account")
         let name = "forgotten-\(policy.surroundings.makeID())"
-        let isKnown = try store.write { [policy] (connection) throws(LedgerError) in
+        let isKnown = try store.write { (connection) throws(LedgerError) in
             try connection.lockAccount(account, .exclusive)
             // Whoever is about to write the name is waited for, and nobody finds it any more.
             let families = "SELECT id FROM families WHERE id IN (\(Self.familiesOfAccount)) ORDER BY id"
@@ -202,8 +202,8 @@ extension PurchaseLedger {
                 let rows = try connection.run("DELETE FROM \(table) WHERE account = $1 RETURNING 1", [.text(account)])
                 if !rows.isEmpty { isKnown = true }
             }
-            // What it sent, too; that alone can be all there is, and not recorded yet. While the deletion waited, the account can have sent more that counted before it.
-            if try connection.eraseAttempts(of: account, at: max(now, policy.surroundings.date())) { isKnown = true }
+            // What it sent, too; that alone can be all there is, and not recorded yet.
+            if try connection.eraseAttempts(of: account, number: connection.sequenceFloor(), at: now) { isKnown = true }
             return isKnown
         }
         guard isKnown else { throw LedgerError(.notFound, "account") }

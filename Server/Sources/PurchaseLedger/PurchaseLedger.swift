@@ -15,20 +15,21 @@ public import SpanASN1
 public final class PurchaseLedger: Sendable {
     /// What the ledger grants.
     public let policy: LedgerPolicy
-    /// A Boolean value that indicates whether there was no ledger at the location, and an empty one was made.
-    public let wasCreated: Bool
     /// The version of the tables that was found, and that of today, if opening the ledger changed them.
     package let upgrade: (found: Int, now: Int)?
     let store: any LedgerStore
+    /// The floor of the numbers when it was opened.
+    let firstFloor: Int64
     /// Called with the conflicts of tokens that became known, after they were recorded.
     private let onTokenConflict: @Sendable (TokenConflict) -> Void
 
-    /// Opens a ledger, and makes or changes its tables where that is necessary.
+    /// Opens a ledger, and changes its tables if an older version made them.
     ///
     /// - Parameters:
-    ///   - location: The path of a file, which SQLite makes if it is missing, or the `postgresql:` URI of a database.
+    ///   - location: The path of a file of SQLite, or the `postgresql:` URI of a database.
     ///   - policy: What the ledger grants.
     ///   - onTokenConflict: Called on any thread when a transaction became known that has the token of another account than the owner's.
+    /// - Throws: `no-ledger` if there is none. In a new one, everything that was granted before could be claimed again: restore a back-up instead.
     public convenience init(
         _ location: String, policy: LedgerPolicy = LedgerPolicy(),
         onTokenConflict: @escaping @Sendable (TokenConflict) -> Void = { _ in }
@@ -36,37 +37,61 @@ public final class PurchaseLedger: Sendable {
         try self.init(LedgerLocation(location).open(), policy, onTokenConflict: onTokenConflict)
     }
 
+    /// Makes a new, empty ledger, and opens it.
+    ///
+    /// Call it once, when you install the program, and not where the program starts: see ``init(_:policy:onTokenConflict:)``.
+    ///
+    /// - Parameters:
+    ///   - location: The path of a file of SQLite, or the `postgresql:` URI of a database.
+    ///   - policy: What the ledger grants.
+    ///   - onTokenConflict: Called on any thread when a transaction became known that has the token of another account than the owner's.
+    /// - Throws: `ledger-exists` if there is one.
+    public convenience init(
+        creating location: String, policy: LedgerPolicy = LedgerPolicy(),
+        onTokenConflict: @escaping @Sendable (TokenConflict) -> Void = { _ in }
+    ) throws(LedgerError) {
+        try self.init(
+            LedgerLocation(location).open(.creating), policy, .creating, onTokenConflict: onTokenConflict)
+    }
+
     /// Opens a ledger.
     ///
     /// - Parameter asItIs: Whether nothing is made or changed, not even the numbers of accounts.
-    /// - Throws: If it is opened as it is: `not-found` if there is none, and `older-schema` if its tables would have to be changed.
+    /// - Throws: If it is opened as it is: `older-schema` if its tables would have to be changed.
     package convenience init(_ location: String, policy: LedgerPolicy, asItIs: Bool) throws(LedgerError) {
-        try self.init(LedgerLocation(location).open(asItIs: asItIs), policy, asItIs: asItIs)
+        let opening = asItIs ? LedgerOpening.asItIs : .existing
+        try self.init(LedgerLocation(location).open(opening), policy, opening)
     }
 
     init(
-        _ store: any LedgerStore, _ policy: LedgerPolicy, asItIs: Bool = false, at now: Instant? = nil,
+        _ store: any LedgerStore, _ policy: LedgerPolicy, _ opening: LedgerOpening = .existing,
+        at now: Instant? = nil,
         onTokenConflict: @escaping @Sendable (TokenConflict) -> Void = { _ in }
     ) throws(LedgerError) {
         self.store = store
         self.onTokenConflict = onTokenConflict
         self.policy = policy
-        if asItIs {
+        switch opening {
+        case .asItIs:
             try Schema.check(store)
-            wasCreated = false
-            upgrade = nil
+            (upgrade, firstFloor) = (nil, 0)
             return
+        case .creating:
+            try Schema.create(store)
+            upgrade = nil
+        case .existing:
+            let version = try Schema.migrate(store)
+            upgrade = version.found == version.now ? nil : version
         }
-        let version = try Schema.migrate(store)
-        wasCreated = version.found == 0
-        upgrade = wasCreated || version.found == version.now ? nil : version
         let now = now ?? policy.surroundings.date()
-        let migrated = try store.write { (connection) throws(LedgerError) in
+        let opened = try store.write { [policy] (connection) throws(LedgerError) in
             try CommitMarks.clean(connection)
             try connection.raiseSequenceFloor(to: now.millisecondsSince1970)
-            return try connection.run(SeatTables.marked)
+            try LedgerSummary.identify(connection, policy.surroundings, at: now)
+            return (floor: try connection.sequenceFloor(), migrated: try connection.run(SeatTables.marked))
         }
-        settleMigrated(migrated, at: now)
+        firstFloor = opened.floor
+        settleMigrated(opened.migrated, at: now)
     }
 
     /// Makes the file of SQLite complete: what is in its log is moved into it. A database elsewhere needs nothing.

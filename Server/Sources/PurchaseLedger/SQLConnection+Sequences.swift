@@ -16,6 +16,13 @@ extension SQLConnection {
             "UPDATE sequence_floor SET floor = CASE WHEN floor >= $1 THEN floor + 1 ELSE $1 END", [.integer(number)])
     }
 
+    func sequenceFloor() throws(LedgerError) -> Int64 {
+        guard let row = try run("SELECT floor FROM sequence_floor").first else {
+            throw LedgerError(.storeFailed, "the table sequence_floor is empty")
+        }
+        return try row.integer(0)
+    }
+
     /// Returns the number of an answer to an account. It is read while the families of the answer are locked: an event that changes what the answer says has a greater number.
     func sequence(of account: String) throws(LedgerError) -> Int64 {
         try SQLStatement.sequence(run([SQLStatement.sequence(of: account)])[0])

@@ -97,7 +97,7 @@ package enum LedgerText {
         1...maximumByteCount ~= text.utf8.count && !text.utf8.contains(0)
     }
 
-    static func check(_ text: String, _ name: StaticString) throws(LedgerError) {
+    package static func check(_ text: String, _ name: StaticString) throws(LedgerError) {
         guard isStorable(text) else {
             throw LedgerError(.invalidText, "\(name): 1 to \(maximumByteCount) bytes without NUL")
         }

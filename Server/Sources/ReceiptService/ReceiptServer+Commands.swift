@@ -4,6 +4,7 @@ import LedgerService
 extension ReceiptServer {
     /// The commands of the executable beside serving.
     enum Command: String, CaseIterable {
+        case initialize = "init"
         case `import`
         case checkApple = "check-apple"
         case reconcile
@@ -11,16 +12,19 @@ extension ReceiptServer {
         var options: OptionTable {
             let own =
                 switch self {
+                case .initialize: NewLedger.options
                 case .import: LedgerImport.options
                 case .checkApple: AskAppleCommand.checkOptions
                 case .reconcile: AskAppleCommand.reconcileOptions
                 }
-            return OptionTable(ReceiptConfiguration.options + own, command: "receipt-server \(rawValue)")
+            let evidence = self == .initialize ? [] : ReceiptConfiguration.options
+            return OptionTable(evidence + own, command: "receipt-server \(rawValue)")
         }
 
         /// Without the name of the executable.
         var usage: String {
             switch self {
+            case .initialize: "init --ledger FILE|URI"
             case .import:
                 """
                 import FILE --ledger FILE|URI [--dry-run] [OPTION]...
@@ -31,12 +35,18 @@ extension ReceiptServer {
                 """
                 reconcile --ask-apple FILE --ledger FILE|URI [--since DATE] [--account ID]
                                                 [--dry-run] [OPTION]...
+                       receipt-server reconcile --ended --ledger FILE|URI [OPTION]...
                 """
             }
         }
 
         var summary: String {
             switch self {
+            case .initialize:
+                """
+                init makes a new, empty ledger, once: without one, nothing else starts. Exit status: 0, 1 if the
+                database does not answer, 2 if there is a ledger.
+                """
             case .import:
                 """
                 import takes tokens, transactions that were granted before, and stored receipts from JSON lines or

@@ -49,8 +49,8 @@ package enum ReceiptServer {
 
         With --ask-apple:
 
-        POST /v1/recover                    {"transaction_id":"…"} or {"order_id":"MX…"}, and {"account":"…"} to
-                                            redeem it; asks Apple about one purchase
+        POST /v1/recover                    {"transaction_id":"…"} or {"order_id":"MX…"}, "environment" if there
+                                            are both, "account" to redeem it; asks Apple about one purchase
 
         \(Command.allCases.map(\.summary).joined(separator: "\n\n"))
 
@@ -65,7 +65,7 @@ package enum ReceiptServer {
 
         SIGTERM ends the service when the requests under way are answered. Exit status: 0 after SIGTERM or
         SIGINT, 1 for a ledger whose database does not answer at the start, 2 for a configuration with which it
-        cannot start.
+        cannot start, or a ledger that does not exist.
         """
     }
 
@@ -112,7 +112,10 @@ package enum ReceiptServer {
                 }
             }
             if let desk { service.others.append(desk.listener(service.limits)) }
-            service.metrics = { receipts.metrics() + (ledger?.metrics() ?? []) + (desk?.metrics ?? []) }
+            service.metrics = {
+                receipts.metrics(without: ledger?.verdictsCountedApart ?? [:]) + (ledger?.metrics() ?? [])
+                    + (desk?.metrics ?? [])
+            }
             if let ledger {
                 @Sendable func warnWithoutToken() {
                     guard support != nil, !ledger.tokens.hasToken(for: .support) else { return }
@@ -128,8 +131,7 @@ package enum ReceiptServer {
                 service.start = { () throws(ConfigurationError) in try ledger.start() }
             }
             service.configuration =
-                configuration.summary + [
-                    ("ledger", .text(LedgerService.kind(values))),
+                configuration.summary + [("ledger", .text(LedgerService.kind(values)))] + (ledger?.identity ?? []) + [
                     ("webhook", .text(ledger?.webhookOrigin ?? "none")),
                     ("asks_apple", .text(ledger?.askedApps ?? "no")),
                 ]
@@ -157,6 +159,7 @@ package enum ReceiptServer {
             file = arguments.popFirst()
         }
         let values = try command.options.read(Array(arguments), environment: environment)
+        if command == .initialize { return try NewLedger.make(values, print: print) }
         if command == .import, values["--runs"] != nil {
             try LedgerImport.listRuns(values, print: print)
             return 0
@@ -164,6 +167,7 @@ package enum ReceiptServer {
         let configuration = try ReceiptConfiguration(values)
         let (verifier, products) = (try ReceiptRoutes(configuration).verifier, configuration.productTypes)
         switch command {
+        case .initialize: return 0
         case .import:
             guard let file else {
                 throw ConfigurationError("import needs a file: receipt-server import FILE --ledger FILE|URI")

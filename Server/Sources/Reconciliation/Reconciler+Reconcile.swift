@@ -15,8 +15,6 @@ package struct ReconcileResult: Sendable {
     /// Whether all notifications through the beginning of the run were asked for.
     package internal(set) var isComplete = true
     package internal(set) var gaps: [(app: AskedApp, from: Instant, until: Instant)] = []
-    /// Purchases that Apple knows and nobody owns: whose they are, only who brings them can say.
-    package internal(set) var unowned: [UnownedPurchase] = []
     /// The fault of the configuration for which an app could not be asked about.
     package internal(set) var configuration: String?
 
@@ -60,7 +58,6 @@ extension Reconciler {
         for count in try ledger.questionCounts(at: now) {
             if let gap = count.gap { result.gaps.append((count.app, gap.from, gap.until)) }
         }
-        if account == nil { result.unowned = try ledger.purchasesWithoutOwner() }
         return result
     }
 
@@ -148,6 +145,7 @@ extension Reconciler {
     ) throws(LedgerError) {
         var next: HistoryWindow? = try ledger.planHistory(of: apple.app, since: since, at: now)
         var failures: Int64 = 0
+        var tried = TriedNotifications()
         while var window = next {
             let page: NotificationPage
             do throws(RecoveryError) {
@@ -181,7 +179,7 @@ extension Reconciler {
             for item in page.notifications {
                 switch item.notification {
                 case .verified(let notification):
-                    let kinds = try ledger.trial(fromHistory: notification, at: now)
+                    let kinds = try ledger.trial(fromHistory: notification, after: &tried, at: now)
                     for kind in kinds ?? [] { result.events[kind, default: 0] += 1 }
                     count(
                         notification, isNew: kinds != nil, isSuccess: item.sendAttempts.contains(where: \.isSuccess),

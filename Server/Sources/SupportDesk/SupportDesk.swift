@@ -202,9 +202,11 @@ package struct SupportDesk: Sendable {
         guard let visit = try visitor(request) else { return signInPage(view(request), nil) }
         let unnamed = try ledger.unnamedNotifications(at: clock())
         let uncertain = try ledger.uncertainClaims()
+        let ended = try ledger.endedPeriods(limit: 100)
         return visit.page.response { html in
             html.element(.h1, phrase: SupportPhrase.search)
             searchForm(visit, &html)
+            self.ended(ended, &html)
             self.uncertain(uncertain, &html)
             self.unnamed(unnamed, &html)
         }
@@ -321,6 +323,25 @@ package struct SupportDesk: Sendable {
             html.field("text", id: "text", .area, label: html.plain(SupportPhrase.searchLabel))
             html.element(.p, .style(.note), phrase: SupportPhrase.searchAbout)
             html.button(html.plain(SupportPhrase.search))
+        }
+    }
+
+    /// The paid periods for which nothing was granted, if there are any that were not listed.
+    private func ended(_ periods: [EndedPeriod], _ html: inout HTMLWriter) {
+        guard !periods.isEmpty else { return }
+        html.element(.section, .style(.panel)) { html in
+            html.element(.h2, phrase: SupportPhrase.endedPeriods)
+            html.element(.p, .style(.note), phrase: SupportPhrase.endedAbout)
+            html.element(.ol, .styled("story")) { html in
+                for period in periods {
+                    html.element(.li) { html in
+                        html.element(.span) { $0.localDate(period.recordedAt) }
+                        html.element(
+                            .span, phrase: SupportPhrase.uncertainClaim, .text(period.account ?? "—"),
+                            .text(period.name.transactionID))
+                    }
+                }
+            }
         }
     }
 

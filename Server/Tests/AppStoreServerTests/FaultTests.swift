@@ -162,13 +162,28 @@ import Testing
         arguments: [
             "SSH-2.0-OpenSSH_9.2\r\n", "<html>Try again</html>\r\n", "{\"signedTransactionInfo\":null}",
             "HTTP/1.1 200 OK\r\nA: \(String(repeating: "a", count: 110_000))\r\nContent-Length: 2\r\n\r\n{}",
+            "HTTP/1.1 404 No\r\n", "HTTP/1.1 200 OK\r\nContent-Len", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n",
+            "HTTP/1.1 100 Go on\r\n\r\nHTTP/1.1 200 OK\r\nA: b\r\n",
         ])
     func noHTTP(answer: String) throws {
-        let server = try WebhookReceiver(rawAnswer: answer) { _ in 200 }
+        let server = try WebhookReceiver(rawAnswer: { _ in [answer, ""] }) { _ in 200 }
         let transport = HTTPTransport(timeLimit: .seconds(20), maximumByteCount: 1 << 20, isLoopback: true)
         #expect(throws: TransportFault.torn) { try transport.send(.init(url: server.url)) }
         // Nothing was sent: libcurl does not know the protocol, or may not use it.
         #expect(throws: TransportFault.unavailable) { try transport.send(.init(url: "ftp://127.0.0.1/")) }
+    }
+
+    @Test("What a server sends before it is asked is no answer to the next question")
+    func answerAhead() throws {
+        let (ok, missing) = (
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n"
+        )
+        let server = try WebhookReceiver(rawAnswer: { $0 == 1 ? [ok, missing] : [ok] }) { _ in 200 }
+        let transport = HTTPTransport(timeLimit: .seconds(20), maximumByteCount: 1 << 20, isLoopback: true)
+        #expect(try transport.send(.init(url: server.url)).status == 200)
+        usleep(200_000)
+        #expect(try transport.send(.init(url: server.url)).status == 200)
+        #expect(server.received.count == 2)
     }
 
     @Test(
@@ -180,7 +195,7 @@ import Testing
         ] as [(String, Int64?)])
     func serverDate(header: String, milliseconds: Int64?) throws {
         let server = try WebhookReceiver(
-            rawAnswer: "HTTP/1.1 200 OK\r\nDate: \(header)\r\nContent-Length: 2\r\n\r\n{}"
+            rawAnswer: { _ in ["HTTP/1.1 200 OK\r\nDate: \(header)\r\nContent-Length: 2\r\n\r\n{}"] }
         ) { _ in 200 }
         let transport = HTTPTransport(timeLimit: .seconds(20), maximumByteCount: 1 << 20, isLoopback: true)
         let date = try transport.send(.init(url: server.url)).date

@@ -288,7 +288,9 @@ import TrialSupport
 
     @Test func `of few open files, those of the support desk are left to it`() throws {
         let tokens = try evidence.write(Array("a-token-of-staff-0123456789 support\n".utf8), to: "tokens-of-staff")
-        let desk = ["--ledger", evidence.path("few.db"), "--token-file", tokens, "--support", "127.0.0.1:0"]
+        let desk = [
+            "--ledger", evidence.path("few.db"), "--new-ledger", "--token-file", tokens, "--support", "127.0.0.1:0",
+        ]
         let server = try ServerProcess(
             evidence.trustOptions + ["--bundle-id", MintedEvidence.bundleID] + desk, openFileCount: 600)
         // The desk has 256 connections, 64 to say that it is busy, and 64 files.
@@ -415,7 +417,7 @@ import TrialSupport
         var addresses = ["--listen": "127.0.0.1:0", "--support": "127.0.0.1:0"]
         addresses[option] = "127.0.0.1:\(server.port)"
         let (status, text) = try run(
-            ["--ledger", ledger, "--token-file", tokens] + addresses.flatMap { [$0.key, $0.value] })
+            ["--ledger", ledger, "--new-ledger", "--token-file", tokens] + addresses.flatMap { [$0.key, $0.value] })
         #expect(status == 2)
         #expect(text.contains("cannot listen on 127.0.0.1:\(server.port): Address already in use: end the program"))
         #expect(!FileManager.default.fileExists(atPath: ledger))

@@ -43,14 +43,22 @@ final class AppleShop: Sendable {
     }
 
     /// Writes the file of `--ask-apple`, with the store's key or another one, for its app or others.
-    func writeKeys(_ key: SigningKey? = nil, for bundleIDs: [String]? = nil) throws {
+    ///
+    /// - Parameter sandbox: The App Store of the sandbox, which has the same key, if that is asked, too.
+    func writeKeys(
+        _ key: SigningKey? = nil, for bundleIDs: [String]? = nil, sandbox: FakeAppStoreServer? = nil
+    ) throws {
         try write(try (key ?? store.clientKey).pem(), to: "key.p8")
-        let entries = (bundleIDs ?? [store.options.bundleID]).map { bundleID in
-            """
-            {"bundle_id":"\(bundleID)","issuer_id":"\(store.options.issuerID)",\
-            "key_id":"\(store.options.keyID)","key_file":"key.p8","url":"\(server.url)"}
-            """
+        func entry(_ bundleID: String, _ server: FakeAppStoreServer) -> String {
+            let options = server.store.options
+            let environment = #""environments":["\#(options.environment.rawValue)"],"#
+            return """
+                {"bundle_id":"\(bundleID)","issuer_id":"\(options.issuerID)",\(sandbox == nil ? "" : environment)\
+                "key_id":"\(options.keyID)","key_file":"key.p8","url":"\(server.url)"}
+                """
         }
+        var entries = (bundleIDs ?? [store.options.bundleID]).map { entry($0, server) }
+        if let sandbox { entries.append(entry(store.options.bundleID, sandbox)) }
         try write(Array("[\(entries.joined(separator: ","))]".utf8), to: "ask-apple.json")
     }
 
@@ -76,10 +84,13 @@ final class AppleShop: Sendable {
     }
 
     /// A ledger in this process.
-    func ledger(_ location: String, orders: Bool = false) throws -> PurchaseLedger {
+    ///
+    /// - Parameter isNew: Whether it is made.
+    func ledger(_ location: String, orders: Bool = false, isNew: Bool = false) throws -> PurchaseLedger {
         var policy = LedgerPolicy()
         if orders { policy.orders = OrderPolicy() }
-        return try PurchaseLedger(location, policy: policy)
+        return try isNew
+            ? PurchaseLedger(creating: location, policy: policy) : PurchaseLedger(location, policy: policy)
     }
 
     /// What StoreKit gave the app for a transaction at a date, or gives it now.

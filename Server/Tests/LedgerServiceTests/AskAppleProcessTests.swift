@@ -58,7 +58,7 @@ import TrialSupport
     func `a server that is killed between a page and its checkpoint leaves nothing out`(_ store: String) throws {
         let shop = try AppleShop()
         let location = try location(store, shop)
-        let ledger = try shop.ledger(location)
+        let ledger = try shop.ledger(location, isNew: true)
         let refunded = try sell(240, shop, ledger)
         let total = 300
         #expect(try refunds(ledger) == [])
@@ -88,7 +88,7 @@ import TrialSupport
     func `two servers share one queue: each page is asked for once`() throws {
         let shop = try AppleShop()
         let location = try PostgreSQLServer.shared.get().makeDatabase()
-        let ledger = try shop.ledger(location)
+        let ledger = try shop.ledger(location, isNew: true)
         let refunded = try sell(240, shop, ledger)
         let servers = try (0..<2).map { _ in try shop.serve(location) }
         try wait { try recordedCount(ledger) == 300 && isComplete(ledger) }
@@ -102,7 +102,7 @@ import TrialSupport
 
     @Test func `a key that Apple refuses stops the questions, and SIGHUP reads the next one`() throws {
         let shop = try AppleShop()
-        let ledger = try shop.ledger(shop.path("ledger.db"))
+        let ledger = try shop.ledger(shop.path("ledger.db"), isNew: true)
         _ = try sell(4, shop, ledger)
         try shop.writeKeys(try SigningKey(generating: .p256))
         let server = try shop.serve(shop.path("ledger.db"))
@@ -175,7 +175,7 @@ import TrialSupport
         }
         let restore: () throws -> Void
         do {
-            let ledger = try shop.ledger(location, orders: true)
+            let ledger = try shop.ledger(location, orders: true, isNew: true)
             for transaction in [early, subscription.firstPeriod] {
                 _ = try ledger.redeem(shop.evidence(transaction, of: 1, at: ago(9)), for: "anna", at: ago(9))
             }
@@ -226,20 +226,93 @@ import TrialSupport
     }
 
     @Test(arguments: stores)
-    func `check-apple and a dry run make no ledger, and exit with 2 where there is none`(_ store: String) throws {
+    func `check-apple and reconcile make no ledger, and exit with 2 where there is none`(_ store: String) throws {
         let shop = try AppleShop()
         let location = try location(store, shop)
-        for (command, options) in [("check-apple", []), ("reconcile", ["--dry-run"])] as [(String, [String])] {
+        for (command, options) in [
+            ("check-apple", []), ("reconcile", ["--dry-run"]), ("reconcile", []),
+        ] as [(String, [String])] {
             let refused = try shop.run(command, location, options)
             #expect(refused.status == 2, "\(command)")
-            #expect(refused.text.contains("--ledger: not-found: there is no ledger"), "\(refused.text)")
+            #expect(refused.text.contains("--ledger: no-ledger: "), "\(refused.text)")
         }
         #expect(!FileManager.default.fileExists(atPath: shop.path("ledger.db")))
-        #expect(try shop.ledger(location).wasCreated)
+        _ = try shop.ledger(location, isNew: true)
+    }
+
+    @Test func `what ended unheard is listed once, without keys, and an account that cannot be is no configuration`()
+        throws
+    {
+        let shop = try AppleShop()
+        let location = shop.path("ledger.db")
+        let ledger = try shop.ledger(location, isNew: true)
+        _ = try ledger.store.write { (connection) throws(LedgerError) in
+            try connection.run(
+                "INSERT INTO ended_periods VALUES ('production', 'com.example.app', $1, 1, NULL)", [.text("7\u{1B}")])
+        }
+        func list(_ options: String...) throws -> (status: Int32, text: String) {
+            let process = try ChildProcess(
+                [ServerProcess.executable.path, "reconcile", "--ledger", location, "--ended"] + options)
+            process.closeInput()
+            let text = process.readAll()
+            return (process.wait() >> 8, text)
+        }
+        let line = "ended com.example.app production 7\\u{1B}"
+        for (options, expected) in [(["--dry-run"], line), ([], line), ([], "")] as [([String], String)] {
+            let listed = try options.isEmpty ? list() : list(options[0])
+            #expect(listed.status == 0 && listed.text.split(separator: "\n").joined() == expected, "\(listed.text)")
+        }
+        #expect(try list("--since=2026-01-01").status == 2)
+        for account in ["", String(repeating: "a", count: 256)] {
+            #expect(try shop.run("reconcile", location, ["--account=\(account)"]).status == 2)
+        }
+    }
+
+    @Test(arguments: stores)
+    func `the tokens since a back-up are imported before the start, and reconcile counts who waits without them`(
+        _ store: String
+    ) throws {
+        let shop = try AppleShop()
+        let location = try location(store, shop)
+        let token = "6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a01"
+        _ = try shop.ledger(location, orders: true, isNew: true)
+        let date = shop.store.now - .seconds(3600)
+        let coins = shop.store.change(customer: 1) { history in
+            history.appAccountToken = token
+            return history.buyConsumable("coins", at: date)
+        }
+        shop.isDelivering.withLock { $0 = true }
+        shop.store.deliverNotifications()
+        let since = ["--orders", "--since", (date - .seconds(60)).description]
+        let run = try shop.run("reconcile", location, since)
+        #expect(run.text.split(separator: "\n").contains("waiting-for-token 1"), "\(run.text)")
+        // As the runbook says.
+        try shop.write(Array(#"{"account":"clara","token":"\#(token)"}"#.utf8), to: "tokens.jsonl")
+        let process = try ChildProcess([
+            ServerProcess.executable.path, "import", shop.path("tokens.jsonl"), "--ledger", location, "--orders",
+            "--bundle-id", shop.store.options.bundleID,
+        ])
+        process.closeInput()
+        let text = process.readAll()
+        #expect(process.wait() == 0 && text.contains("added 1"), "\(text)")
+        #expect(try state(shop.ledger(location, orders: true))[coins.transactionID]?.first == "clara")
+        #expect(try shop.run("reconcile", location, since).text.split(separator: "\n").contains("waiting-for-token 0"))
+    }
+
+    @Test func `a name that Apple signed cannot write to the terminal of reconcile`() throws {
+        let shop = try AppleShop()
+        _ = try newLedger(shop.path("ledger.db"))
+        let date = shop.store.now - .seconds(86_400)
+        _ = shop.store.change(customer: 1) { $0.buyConsumable("a\u{1B}[2J\nunowned b", at: date) }
+        shop.store.deliverNotifications()
+        let run = try shop.run("reconcile", shop.path("ledger.db"), ["--since", (date - .seconds(60)).description])
+        #expect(run.text.contains(#" a\u{1B}[2J\u{A}unowned b "#), "\(run.text)")
+        #expect(!run.text.contains("\u{1B}") && !run.text.contains("\nunowned b"), "\(run.text)")
     }
 
     @Test func `notifications that Apple no longer keeps are told, and the exit status says so once`() throws {
         let shop = try AppleShop()
+        _ = try newLedger(shop.path("ledger.db"))
         let since = (shop.store.now - .seconds(200 * 86_400)).description
         let lost = try shop.run("reconcile", shop.path("ledger.db"), ["--since", since])
         #expect(lost.status == 1 && lost.text.contains("gap com.example.app production "), "\(lost.text)")
@@ -251,7 +324,7 @@ import TrialSupport
         let shop = try AppleShop()
         try shop.write(Array("\(LedgerProcess.token)\n\(AppleShop.supportToken) support,recover\n".utf8), to: "tokens")
         let server = try shop.serve(
-            shop.path("ledger.db"), ["--support", "127.0.0.1:0", "--product-type", "old=non-consumable"])
+            newLedger(shop.path("ledger.db")), ["--support", "127.0.0.1:0", "--product-type", "old=non-consumable"])
         var old = JWSBuilder.transaction(
             bundleID: shop.store.options.bundleID, productID: "old", transactionID: "340000000000001")
         old.productType = nil
@@ -276,7 +349,7 @@ import TrialSupport
     @Test func `the exit status says that something is left over, or that Apple refuses the key`() throws {
         let shop = try AppleShop()
         let location = shop.path("ledger.db")
-        _ = try sell(4, shop, shop.ledger(location))
+        _ = try sell(4, shop, shop.ledger(location, isNew: true))
         shop.store.inject(.changedSignature, into: .notificationHistory, count: 100)
         let refused = try shop.run("reconcile", location)
         #expect(refused.status == 1 && refused.text.contains("refused "), "\(refused.text)")

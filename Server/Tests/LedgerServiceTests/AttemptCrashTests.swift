@@ -16,9 +16,9 @@ import TrialSupport
         _ store: String, isKilled: Bool
     ) throws {
         let evidence = try Self.minted.get()
-        let file =
+        let file = try newLedger(
             store == "sqlite"
-            ? evidence.path("attempts-\(UUID().uuidString).db") : try PostgreSQLServer.shared.get().makeDatabase()
+                ? evidence.path("attempts-\(UUID().uuidString).db") : PostgreSQLServer.shared.get().makeDatabase())
         let server = try LedgerProcess(evidence, file)
         let client = try Client(port: server.port)
         var answered: [(id: String, at: ContinuousClock.Instant)] = []

@@ -16,7 +16,7 @@ import Testing
     init() throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "check-apple-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        ledger = try PurchaseLedger(folder.appending(path: "ledger.db").path)
+        ledger = try PurchaseLedger(creating: folder.appending(path: "ledger.db").path)
     }
 
     /// What became of notifications at the shop's URL.
@@ -28,7 +28,8 @@ import Testing
     }
 
     private func check(
-        _ receiver: Receiver, _ prepare: (FakeAppStore) -> Void = { _ in }
+        _ receiver: Receiver, _ prepare: (FakeAppStore) -> Void = { _ in },
+        history: ((FakeAppStore) throws -> String)? = nil
     ) throws -> Checked {
         var options = FakeAppStore.Options()
         let verifier = Guarded<AppStoreVerifier?>(nil)
@@ -52,8 +53,16 @@ import Testing
         verifier.withLock { $0 = accepting }
         let server = try FakeAppStoreServer(store)
         prepare(store)
+        var clientOptions = server.clientOptions
+        if let history = try history.map({ try $0(store) }) {
+            let answer = store.inProcess()
+            clientOptions.transport = { (request) throws(TransportFault) in
+                guard request.url.contains("/notifications/history") else { return try answer(request) }
+                return HTTPTransport.Answer(status: 200, body: Array(history.utf8))
+            }
+        }
         let client = try AppStoreServerClient(
-            store.signer, environment: store.environment, verifier: accepting, options: server.clientOptions)
+            store.signer, environment: store.environment, verifier: accepting, options: clientOptions)
         let said = Guarded<[String]>([])
         var check = CheckApple(ledger) { line in said.withLock { $0.append(line) } }
         check.patience = CheckApple.Patience(interval: .milliseconds(50), attemptCount: 40)
@@ -86,6 +95,18 @@ import Testing
         #expect(refused.status == 2 && refused.text.contains("Apple refuses the key FAKEKEY123"), "\(refused.text)")
         let torn = try check(.ledger) { $0.inject(.tornHeader, count: 9) }
         #expect(torn.status == 1 && torn.text.contains("Apple cannot be asked"), "\(torn.text)")
+    }
+
+    @Test func `a name that Apple signed cannot write to the terminal`() throws {
+        let history = { (store: FakeAppStore) -> String in
+            let type = NotificationType(rawValue: "A\u{1B}[2J\nB: 9 sent, 9 in the ledger")
+            let signed = try JWSBuilder.notification(
+                type, bundleID: store.options.bundleID, environment: store.environment
+            ).signed(by: store.authority)
+            return #"{"hasMore":false,"notificationHistory":[{"signedPayload":"\#(signed)","sendAttempts":[]}]}"#
+        }
+        let checked = try check(.ledger, history: history)
+        #expect(checked.text.contains(#"A\u{1B}[2J\u{A}B: 9 sent, 9 in the ledger: 1 sent, 1 in"#), "\(checked.text)")
     }
 
     @Test func `notifications that Apple sent before are counted by their types`() throws {

@@ -14,7 +14,7 @@ import TrialSupport
 
     init() throws {
         evidence = try Self.minted.get()
-        file = evidence.path("ledger-\(UUID().uuidString).db")
+        file = try newLedger(evidence.path("ledger-\(UUID().uuidString).db"))
     }
 
     /// What the clients know: what they sent, and what was answered.
@@ -34,7 +34,7 @@ import TrialSupport
     func `a server that is killed under load loses no acknowledged grant, and grants none twice`(
         _ store: String
     ) throws {
-        let file = store == "sqlite" ? file : try PostgreSQLServer.shared.get().makeDatabase()
+        let file = try store == "sqlite" ? file : newLedger(PostgreSQLServer.shared.get().makeDatabase())
         let rounds = Sampling.count("crashes" + (store == "sqlite" ? "" : "-postgresql"))
         let receiver = try WebhookReceiver { _ in 200 }
         let clients = Guarded(Clients())
@@ -182,7 +182,7 @@ import TrialSupport
     func `a disk that is full for a group gives 503 to whom it has no room for, and loses nothing`() throws {
         let disk = try SmallDisk()
         defer { disk.unmount() }
-        let file = disk.folder.appending(path: "ledger.db").path
+        let file = try newLedger(disk.folder.appending(path: "ledger.db").path)
         let server = try LedgerProcess(evidence, file, options: ["--threads", "16"])
         try fill(server, file) { try disk.grow() }
     }
@@ -234,7 +234,7 @@ import TrialSupport
     @Test(.enabled(if: PostgreSQLServer.binaries != nil))
     func `a stopped database gives 503, and loses nothing`() throws {
         let database = try PostgreSQLServer()
-        let server = try LedgerProcess(evidence, database.makeDatabase())
+        let server = try LedgerProcess(evidence, newLedger(database.makeDatabase()))
         let client = try Client(port: server.port)
         func redeem(_ transaction: Int) throws -> (status: Int, outcomes: [String]) {
             try #require(LedgerProcess.redeem(evidence.coins(transaction), for: "anna", over: client))
@@ -248,6 +248,24 @@ import TrialSupport
             #expect(try redeem(transaction).outcomes == [transaction <= 5 ? "already-yours" : "granted"])
         }
         server.kill()
+    }
+
+    @Test func `a file of tokens that blocks stops neither requests nor the end`() throws {
+        let server = try LedgerProcess(evidence, file)
+        let client = try Client(port: server.port)
+        let tokens = evidence.path("tokens")
+        try FileManager.default.removeItem(atPath: tokens)
+        defer { unlink(tokens) }
+        #expect(mkfifo(tokens, 0o600) == 0)
+        for _ in 0..<3 {
+            server.process.signal(SIGHUP)
+            usleep(300_000)
+        }
+        #expect(LedgerProcess.redeem(try evidence.coins(1), for: "anna", over: client)?.status == 200)
+        let start = ContinuousClock.now
+        server.process.signal(SIGTERM)
+        #expect(server.process.wait() == 0)
+        #expect(ContinuousClock.now - start < .seconds(8))
     }
 
     @Test func `SIGHUP reads the tokens again, and the log has none`() throws {

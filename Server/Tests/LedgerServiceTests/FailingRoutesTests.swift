@@ -138,7 +138,7 @@ import TrialSupport
         tokens = try AccessTokens(file: file)
         template = minted.path("template.db")
         acts = try Self.acts(minted)
-        try PurchaseLedger(template).completeFile()
+        try PurchaseLedger(creating: template).completeFile()
     }
 
     /// What is answered where nothing fails.

@@ -13,7 +13,8 @@ import TrialSupport
     ) throws {
         let evidence = try MintedEvidence()
         defer { evidence.remove() }
-        let file = store == "sqlite" ? evidence.path("ledger.db") : try PostgreSQLServer.shared.get().makeDatabase()
+        let file = try newLedger(
+            store == "sqlite" ? evidence.path("ledger.db") : PostgreSQLServer.shared.get().makeDatabase())
         let rounds = Sampling.count("killed-groups")
         let trial = ServerProcess.executable.deletingLastPathComponent().appending(path: "server-trial")
         var answered: Set<String> = []

@@ -11,6 +11,12 @@ struct LedgerOptionsTests {
         (["--ledger", "FOLDER/l.db"], "--ledger needs --token-file"),
         (["--token-file", "FOLDER/tokens"], "--token-file needs --ledger"),
         (["--product-id", "pro"], "--product-id needs --ledger"),
+        (["--new-ledger"], "--new-ledger needs --ledger"),
+        (["--other-apps", "ignore"], "--other-apps needs --ledger"),
+        (
+            ["--ledger", "FOLDER/l.db", "--token-file", "FOLDER/tokens", "--other-apps", "drop"],
+            "--other-apps must be 'refuse' or 'ignore', and is 'drop'"
+        ),
         (["--orders"], "--orders needs --ledger"),
         (
             ["--ledger", "FOLDER/l.db", "--token-file", "FOLDER/tokens", "--order-hours", "9"],
@@ -29,7 +35,11 @@ struct LedgerOptionsTests {
             "--order-hours must be a number"
         ),
         (["--webhook", "https://example.com"], "--webhook needs --ledger"),
-        (["--ledger", "FOLDER/none/l.db", "--token-file", "FOLDER/tokens"], "--ledger: store-unavailable"),
+        (["--ledger", "FOLDER/none/l.db", "--token-file", "FOLDER/tokens"], "--ledger: no-ledger"),
+        (
+            ["--ledger", "FOLDER/none/l.db", "--token-file", "FOLDER/tokens", "--new-ledger"],
+            "--ledger: store-unavailable"
+        ),
         (["--ledger", "mysql://host", "--token-file", "FOLDER/tokens"], "--ledger: invalid-location"),
         (
             ["--ledger", "postgresql://ledger:Ab/cd@db/ledger", "--token-file", "FOLDER/tokens"],
@@ -92,7 +102,7 @@ struct LedgerOptionsTests {
         let tokens = folder.appending(path: "tokens").path
         try "token-of-the-backend-1234\n".write(toFile: tokens, atomically: true, encoding: .utf8)
         var options = ["--bundle-id", "com.example.app", "--token-file", tokens]
-        options += ["--ledger", folder.appending(path: "ledger.db").path]
+        options += ["--ledger", folder.appending(path: "ledger.db").path, "--new-ledger"]
         if let url { options += ["--webhook", url, "--webhook-secret-file", tokens] }
         let server = try ServerProcess(options)
         #expect(server.terminate() == 0)

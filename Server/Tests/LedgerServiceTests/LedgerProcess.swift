@@ -1,7 +1,14 @@
 import AppStoreReceiptTesting
 import Foundation
 import LedgerTestSupport
+import PurchaseLedger
 import TrialSupport
+
+/// Makes a ledger, and returns its location.
+func newLedger(_ location: String) throws -> String {
+    _ = try PurchaseLedger(creating: location)
+    return location
+}
 
 /// A running server with a ledger, on a free port, which can be killed at any moment.
 struct LedgerProcess {

@@ -40,7 +40,7 @@ import TrialSupport
         init() throws {
             shop = try AppleShop()
             receiver = try WebhookReceiver { _ in 200 }
-            let ledger = try shop.ledger(shop.path("ledger.db"))
+            let ledger = try shop.ledger(shop.path("ledger.db"), isNew: true)
             let date = shop.store.now - .seconds(3 * 86_400)
             let coins = shop.store.change(customer: 1) { $0.buyConsumable("coins", at: date) }
             _ = try ledger.redeem(shop.evidence(coins, of: 1, at: date), for: "anna", at: date)
@@ -109,7 +109,9 @@ import TrialSupport
                 }
                 let names = Set(selectors.flatMap { labels[String($0.1)] ?? [] }.flatMap(\.keys))
                 for list in query.text.matches(of: /by \(([^)]*)\)/) {
-                    missing += list.1.split(separator: ", ").map(String.init).filter { !names.contains($0) }
+                    missing += list.1.split(separator: ", ").map(String.init).filter {
+                        $0 != "job" && !names.contains($0)
+                    }
                 }
                 if selectors.isEmpty, !query.text.hasPrefix("up{") { missing.append("no metric") }
                 return missing.map { "\(query.name): \($0)" }

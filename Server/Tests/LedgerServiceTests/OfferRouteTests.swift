@@ -104,7 +104,7 @@ private final class MemoryStore: OfferStore {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let tokens = folder.appending(path: "tokens").path
         try "\(Self.token) redeem,read,transfer\n".write(toFile: tokens, atomically: true, encoding: .utf8)
-        let ledger = try PurchaseLedger(folder.appending(path: "ledger.db").path)
+        let ledger = try PurchaseLedger(creating: folder.appending(path: "ledger.db").path)
         let verifier = try AppStoreVerifier(
             bundleID: MintedEvidence.bundleID, environments: [.production, .sandbox], trust: evidence.trust)
         let log = ServiceLog(detail: .none) { _ in }

@@ -3,6 +3,7 @@ import Foundation
 @testable import LedgerService
 import LedgerTestSupport
 @testable import PurchaseLedger
+import Reconciliation
 import Testing
 import TrialSupport
 
@@ -32,6 +33,19 @@ import TrialSupport
         #expect(server.terminate() == 0)
         let lines = server.events("delivery")
         #expect(lines.map { $0["code"] as? String } == ["delivery-failed"], "\(server.log)")
+    }
+
+    @Test func `of what somebody has to act on, each is told`() {
+        let lines = Guarded<[String]>([])
+        let log = FindingLog(
+            ServiceLog(detail: .none) { line in lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) } })
+        let app = AskedApp(.production, "com.example.app")
+        for id in ["1", "2", "3"] {
+            log.write(.endedUnheard(app, transactionID: id))
+            log.write(.statusMismatch(app, originalTransactionID: id))
+        }
+        #expect(lines.withLock { $0.count { $0.contains("period-ended-unheard") } } == 3)
+        #expect(lines.withLock { $0.count { $0.contains("status-mismatch") } } == 3)
     }
 
     @Test func `a purchase that went to another account than its token's is told and counted`() {
@@ -69,7 +83,10 @@ import TrialSupport
         let secret = try evidence.write(Array("a secret of a test\n".utf8), to: "secret")
         let webhook = options.contains("--webhook") ? ["--webhook-secret-file", secret] : []
         return try ServerProcess(
-            ["--bundle-id", MintedEvidence.bundleID, "--ledger", evidence.path("ledger.db"), "--token-file", tokenFile]
+            [
+                "--bundle-id", MintedEvidence.bundleID, "--ledger", evidence.path("ledger.db"), "--new-ledger",
+                "--token-file", tokenFile,
+            ]
                 + evidence.trustOptions + options + webhook)
     }
 }

@@ -20,20 +20,27 @@ struct RecoverRouteTests {
 
     init() throws { try self.init(apps: { [$0] }) }
 
-    /// - Parameter apps: The apps that are asked about, of which the store has one.
-    private init(apps: (String) -> [String], clock: @escaping @Sendable () -> Instant = { .now }) throws {
-        shop = try AppleShop()
+    /// - Parameters:
+    ///   - apps: The apps that are asked about, of which the store has one.
+    ///   - sandbox: The App Store of the other environment; `nil` for none.
+    private init(
+        apps: (String) -> [String], shop: AppleShop? = nil, sandbox: FakeAppStoreServer? = nil,
+        clock: @escaping @Sendable () -> Instant = { .now }
+    ) throws {
+        self.shop = try shop ?? AppleShop()
+        let shop = self.shop
         let bundleIDs = apps(shop.store.options.bundleID)
-        try shop.writeKeys(for: bundleIDs)
+        try shop.writeKeys(for: bundleIDs, sandbox: sandbox)
         document = try OpenAPIDocument("openapi-ledger.json")
         let log = ServiceLog(detail: .none) { _ in }
         let verifier = try AppStoreVerifier(
-            policy: VerificationPolicy(bundleIDs: Set(bundleIDs), environments: [.production]),
+            policy: VerificationPolicy(
+                bundleIDs: Set(bundleIDs), environments: sandbox == nil ? [.production] : [.production, .sandbox]),
             trust: .roots([shop.store.trustAnchor]))
         let file = try AskAppleFile(shop.path("ask-apple.json"), verifier)
         var policy = LedgerPolicy()
         policy.questions = QuestionPolicy(apps: Set(file.askers.map(\.app.app)))
-        ledger = try PurchaseLedger(shop.path("ledger.db"), policy: policy)
+        ledger = try PurchaseLedger(creating: shop.path("ledger.db"), policy: policy)
         let tokens = try AccessTokens(file: shop.path("tokens"))
         let askApple = AskApple(shop.path("ask-apple.json"), file, ledger, verifier, log)
         attempts = AttemptLog(ledger, keeping: .seconds(60), withEvidence: true)
@@ -162,6 +169,44 @@ struct RecoverRouteTests {
             let (status, answer) = try tests.recover(#"{"transaction_id":"77"}"#)
             #expect(status == 503 && tests.code(answer) == "apple-unavailable")
         }
+    }
+
+    @Test func `where there are both environments, one is named, and the other is not asked`()
+        throws
+    {
+        let shop = try AppleShop()
+        var options = FakeAppStore.Options()
+        options.environment = .sandbox
+        let other = try FakeAppStoreServer(
+            FakeAppStore(options, authority: shop.store.authority, clientKey: shop.store.clientKey))
+        defer { other.stop() }
+        let tests = try Self(apps: { [$0] }, shop: shop, sandbox: other)
+        let coins = tests.buy()
+        let order = FakeAppStore.orderID(of: coins.transactionID)
+        func ask(_ members: String) throws -> (status: Int, [String: Any]) {
+            try tests.recover(#"{"account":"anna",\#(members)}"#)
+        }
+        for id in [#""transaction_id":"\#(coins.transactionID)""#, #""order_id":"\#(order)""#] {
+            for environment in ["", #","environment":"xcode""#, #","environment":null"#] {
+                let (status, answer) = try ask(id + environment)
+                #expect(status == 400 && tests.code(answer) == "invalid-request", "\(id)\(environment)")
+            }
+        }
+        #expect(shop.store.requestCounts.isEmpty && other.store.requestCounts.isEmpty)
+        let id = #""transaction_id":"\#(coins.transactionID)","#
+        #expect(try tests.code(ask(id + #""environment":"sandbox""#).1) == "unknown-to-apple")
+        #expect(shop.store.requestCounts.isEmpty && !other.store.requestCounts.isEmpty)
+        #expect(try tests.ledger.texts("SELECT environment FROM grants") == [])
+        #expect(outcomes(try ask(id + #""environment":"production""#).1) == ["granted"])
+        #expect(try tests.ledger.texts("SELECT environment FROM grants") == [["production"]])
+    }
+
+    @Test(arguments: ["", String(repeating: "a", count: 256), #"a\u0000"#])
+    func `Apple is not asked for an account that cannot be`(_ account: String) throws {
+        let (status, answer) = try recover(
+            #"{"transaction_id":"\#(buy().transactionID)","account":"\#(account)"}"#)
+        #expect(status == 400 && code(answer) == "invalid-text")
+        #expect(shop.store.requestCounts.isEmpty)
     }
 
     @Test func `the scope is none that a token has by itself`() throws {

@@ -6,12 +6,12 @@ import TrialSupport
 @Suite struct ReplacedFileServiceTests {
     /// It would go on writing to a file that nobody finds again.
     @Test(arguments: ["deleted", "replaced"])
-    func `a server whose file is deleted or replaced answers 503 and says why, until it starts again`(
+    func `a server whose file is deleted or replaced answers 503 and says why, and starts with a ledger alone`(
         change: String
     ) throws {
         let evidence = try MintedEvidence()
         defer { evidence.remove() }
-        let file = evidence.path("ledger.db")
+        let file = try newLedger(evidence.path("ledger.db"))
         func redeem(_ id: Int, _ server: LedgerProcess) throws -> (status: Int, outcomes: [String])? {
             LedgerProcess.redeem(try evidence.coins(id), for: "anna", over: try Client(port: server.port))
         }
@@ -32,7 +32,13 @@ import TrialSupport
         }
         #expect(logged.count == 2 && logged.allSatisfy { $0["code"] as? String == "store-unavailable" }, "\(lines)")
         let message = try #require(logged.first?["message"] as? String)
-        #expect(message.contains("ledger.db was deleted or replaced while the ledger was open; restart"))
+        #expect(message.contains("ledger.db was deleted or replaced while the ledger was open; stop the program"))
+        if change == "deleted" {
+            let error = #expect(throws: ChildProcess.Failure.self) { try LedgerProcess(evidence, file) }
+            #expect(error?.description == "the server did not start")
+            #expect(!FileManager.default.fileExists(atPath: file))
+            return
+        }
         let restarted = try LedgerProcess(evidence, file)
         defer { restarted.kill() }
         #expect(try redeem(2, restarted)?.outcomes == ["granted"])

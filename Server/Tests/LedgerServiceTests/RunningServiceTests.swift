@@ -15,7 +15,7 @@ import TrialSupport
 
     init() throws {
         evidence = try Self.minted.get()
-        location = evidence.path("ledger-\(UUID().uuidString).db")
+        location = try newLedger(evidence.path("ledger-\(UUID().uuidString).db"))
     }
 
     private func service(_ options: [String] = []) throws -> LedgerService {

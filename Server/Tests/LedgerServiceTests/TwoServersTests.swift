@@ -13,7 +13,7 @@ import TrialSupport
     @Test func `two servers grant each of 100 transactions once, to one of 50 accounts, and tell it once`() throws {
         let minted = try MintedEvidence()
         let evidence = try (0..<100).map { try minted.coins($0 + 1) }
-        let database = try PostgreSQLServer.shared.get().makeDatabase()
+        let database = try newLedger(PostgreSQLServer.shared.get().makeDatabase())
         let receiver = try WebhookReceiver { _ in 200 }
         let servers = try (0..<2).map { _ in try LedgerProcess(minted, database, webhook: receiver.url) }
         let granted = Guarded<[Int: String]>([:])

@@ -39,7 +39,9 @@ import TrialSupport
     /// New ledgers in all databases that there are.
     private static func locations(_ evidence: MintedEvidence) throws -> [String] {
         let file = evidence.path("ledger-\(UUID().uuidString).db")
-        return PostgreSQLServer.binaries == nil ? [file] : [file, try PostgreSQLServer.shared.get().makeDatabase()]
+        let files =
+            PostgreSQLServer.binaries == nil ? [file] : [file, try PostgreSQLServer.shared.get().makeDatabase()]
+        return try files.map(newLedger)
     }
 
     /// Sends so many redemptions, each on a connection of its own, and waits for no answer.
@@ -108,7 +110,7 @@ import TrialSupport
 
     @Test func `a request without a token takes no place`() throws {
         let evidence = try Self.minted.get()
-        let file = evidence.path("ledger-\(UUID().uuidString).db")
+        let file = try newLedger(evidence.path("ledger-\(UUID().uuidString).db"))
         let server = try LedgerProcess(evidence, file, options: ["--queue", "9"])
         let lock = try Lock(file)
         let waiting = try startRedemptions(8, evidence, server.port)

@@ -10,17 +10,18 @@ package final class WebhookReceiver: Sendable {
 
     package let url: String
     private let socket: Int32
-    private let rawAnswer: String?
+    private let rawAnswer: @Sendable (Int) -> [String]?
     private let requests = Guarded<[Received]>([])
 
     package var received: [Received] { requests.withLock { $0 } }
 
     /// - Parameters:
-    ///   - rawAnswer: What is sent in place of an answer with a status.
+    ///   - rawAnswer: What is sent in place of an answer with a status, by the number of the request: pieces, after each of which it waits. After an empty one the connection ends.
     ///   - prepare: Is called with each request before it is answered.
     ///   - status: The status of the answer, by the id of the event.
     package init(
-        rawAnswer: String? = nil, prepare: @escaping @Sendable (Received) -> Void = { _ in },
+        rawAnswer: @escaping @Sendable (Int) -> [String]? = { _ in nil },
+        prepare: @escaping @Sendable (Received) -> Void = { _ in },
         _ status: @escaping @Sendable (String) -> Int
     ) throws {
         let listener = Foundation.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -70,10 +71,17 @@ package final class WebhookReceiver: Sendable {
             buffer.removeFirst(min(count, buffer.count))
             let received = Received(
                 id: header("ledger-event-id"), signature: header("ledger-signature"), body: body)
-            requests.withLock { $0.append(received) }
+            let number = requests.withLock { requests in
+                requests.append(received)
+                return requests.count
+            }
             let head = "HTTP/1.1 \(status(received)) Answer\r\nLocation: \(url)/else\r\nContent-Length: 0\r\n\r\n"
-            let answer = rawAnswer ?? head
-            _ = send(connection, answer, answer.utf8.count, Int32(MSG_NOSIGNAL))
+            let answer = rawAnswer(number) ?? [head]
+            for (index, piece) in answer.enumerated() {
+                if index > 0 { usleep(50_000) }
+                if piece.isEmpty { return }
+                _ = send(connection, piece, piece.utf8.count, Int32(MSG_NOSIGNAL))
+            }
         }
     }
 

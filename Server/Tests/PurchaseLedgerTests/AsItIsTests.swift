@@ -40,12 +40,12 @@ import Testing
 
     @Test(arguments: Place.available)
     func `without a ledger, none is made`(_ place: Place) throws {
-        let location = try place.makeLocation()
+        let location = try place.makeEmptyLocation()
         for isEmptyFile in location.folder == nil ? [false] : [false, true] {
             if isEmptyFile { #expect(FileManager.default.createFile(atPath: location.text, contents: nil)) }
             let before = try contents(location)
             let error = #expect(throws: LedgerError.self) { try openAsItIs(location) }
-            #expect(error?.code == .notFound)
+            #expect(error?.code == .noLedger)
             #expect(try contents(location) == before)
         }
         withExtendedLifetime(location) {}
@@ -53,9 +53,9 @@ import Testing
 
     @Test(arguments: Place.available, [1, latest - 1, latest + 1])
     func `tables of another version are refused, and stay`(_ place: Place, _ version: Int) throws {
-        let location = try place.makeLocation()
+        let location = try place.makeEmptyLocation()
         do {
-            let store = try LedgerLocation(location.text).open()
+            let store = try LedgerLocation(location.text).open(.creating)
             try MigrationTests.makeLedger(ofVersion: min(version, Self.latest), in: store)
             _ = try store.migrate { (connection) throws(LedgerError) in
                 try connection.run("UPDATE ledger_schema SET version = $1", [.integer(Int64(version))])
@@ -84,7 +84,6 @@ import Testing
         let before = try contents(location)
         do {
             let ledger = try openAsItIs(location)
-            #expect(!ledger.wasCreated)
             #expect(ledger.upgrade == nil)
             #expect(try ledger.entitlements(of: "anna", at: day(1)).activeProductIDs == ["pro"])
         }

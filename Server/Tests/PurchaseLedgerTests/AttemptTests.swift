@@ -13,13 +13,14 @@ import Testing
     /// The attempt number `number`, each at its time.
     private static func attempt(
         _ number: Int, of account: String = "anna", _ evidence: [UInt8]? = nil, code: String = "forged-receipt",
-        _ outcomes: [TransactionOutcome] = [], at date: Instant? = nil
+        _ outcomes: [TransactionOutcome] = [], order: Int64? = nil, at date: Instant? = nil
     ) throws -> Attempt {
         let digits = String(number)
         return try #require(
             Attempt(
                 String(repeating: "0", count: 28 - digits.count) + digits, of: account,
-                evidence ?? Array("evidence \(number)".utf8), code: code, outcomes, at: date ?? day(Double(number))))
+                evidence ?? Array("evidence \(number)".utf8), code: code, outcomes, order: order,
+                at: date ?? day(Double(number))))
     }
 
     private func count(_ table: String, _ ledger: PurchaseLedger) throws -> Int64 {
@@ -179,7 +180,7 @@ import Testing
         let (here, there) = (try PurchaseLedger(location.text), try PurchaseLedger(location.text))
         if isKnown { try here.record([Self.attempt(1)]) }
         let log = AttemptLog(there, keeping: .seconds(86_400), withEvidence: true)
-        log.add(try? Self.attempt(2, at: .now - .seconds(600)))
+        log.add(try? Self.attempt(2, at: .now + .seconds(600)))
         log.add(try? Self.attempt(3, of: "ben"))
         do throws(LedgerError) {
             _ = try here.forget("anna")
@@ -190,17 +191,53 @@ import Testing
         try log.stop()
         #expect(try count("attempts", here) == 1 && count("kept_evidence", here) == 1)
         // A customer who returns.
-        try there.record([Self.attempt(4, at: .now + .seconds(60)), Self.attempt(5, at: .now - .seconds(60))])
+        let floor = try there.sequenceFloor()
+        try there.record([
+            Self.attempt(4, order: floor, at: .now - .seconds(60)),
+            Self.attempt(5, order: floor - 1, at: .now + .seconds(60)),
+        ])
         #expect(try here.history(of: "anna")?.entries.count == 1)
         // Who returned is deleted again.
         _ = try here.forget("anna", at: .now + .seconds(120))
-        try there.record([Self.attempt(6, at: .now + .seconds(90))])
+        try there.record([Self.attempt(6, order: floor, at: .now + .seconds(600))])
         #expect(try here.history(of: "anna") == nil)
         // A day later, nothing is known of the deletion.
         try here.removeDeletions(at: .now + .seconds(86_000))
         #expect(try count("deletions", here) == 1)
         try here.removeDeletions(at: .now + .seconds(87_000))
         #expect(try count("deletions", here) == 0)
+        withExtendedLifetime(location) {}
+    }
+
+    /// The seconds by which the clock of the server that sends is ahead of that of the server that deletes.
+    @Test(arguments: Place.available, [-5, 0, 4] as [Int64])
+    func `the database orders what was sent and a deletion, whatever the clocks of two servers say`(
+        _ place: Place, _ seconds: Int64
+    ) throws {
+        let location = try place.makeLocation()
+        var ahead = LedgerPolicy()
+        ahead.surroundings.date = { .now + .seconds(seconds) }
+        let (here, there) = (try PurchaseLedger(location.text), try PurchaseLedger(location.text, policy: ahead))
+        let log = AttemptLog(there, keeping: .seconds(86_400), withEvidence: true)
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        func send(_ number: Int) throws {
+            let coins = history.buyConsumable("coins", at: day(0))
+            let date = ahead.surroundings.date()
+            let answer = try there.redeem(history.evidence(coins, signedAt: day(1)), for: "anna", at: date)
+            log.add(try? Self.attempt(number, code: "ok", answer.outcomes, order: answer.sequence, at: date))
+            // One that was refused before the database was asked.
+            log.add(try? Self.attempt(100 + number, at: date))
+        }
+        for round in 0..<4 {
+            try send(2 * round + 1)
+            _ = try here.forget("anna")
+            try log.write()
+            #expect(try count("attempts", here) == 0 && count("kept_evidence", here) == 0)
+            // A customer who returns at once.
+            try send(2 * round + 2)
+            try log.write()
+            #expect(try count("attempts", here) == 2)
+        }
         withExtendedLifetime(location) {}
     }
 

@@ -158,6 +158,7 @@ import Testing
                 }
             }
         }
+        _ = try PurchaseLedger(creating: folder.path + "/ledger.db")
         for account in ["anna", "anna", "ben"] { try redeem(folder.path + "/ledger.db", for: account) }
         // The second request of the owner says the same, and the other account has nothing.
         let told = "anna production \(Minted.bundleID) \(coins.transactionID) coins 3"
@@ -184,7 +185,7 @@ import Testing
         var history = PurchaseHistory(bundleID: Minted.bundleID)
         let coins = history.buyConsumable("coins", at: day(0))
         history.refund(coins, at: day(1))
-        let ledger = try PurchaseLedger(folder.path + "/ledger.db")
+        let ledger = try PurchaseLedger(creating: folder.path + "/ledger.db")
         _ = try ledger.redeem(history.evidence(coins, signedAt: day(0)), for: "anna")
         let refund = try #require(history.notifications(through: day(1)).first { $0.type == .refund })
         let authority = try Minted.authority.get()

@@ -49,7 +49,7 @@ import Testing
     {
         var generator = SeededGenerator("\(#function) \(kind)")
         let template = try TemporaryFolder()
-        do { try PurchaseLedger(template.path + "/ledger.db").completeFile() }
+        do { try PurchaseLedger(creating: template.path + "/ledger.db").completeFile() }
         var count = Int.random(in: 0..<Self.stride, using: &generator)
         var failed = 0
         while true {
@@ -76,6 +76,18 @@ import Testing
         print("failing calls: SQLite, \(kind): \(failed) of about \(count) calls")
     }
 
+    /// Opens a ledger, which is made if it is not there yet.
+    private static func opened(
+        _ version: Int, _ open: (LedgerOpening) throws(LedgerError) -> PurchaseLedger
+    ) throws(LedgerError) -> PurchaseLedger {
+        do throws(LedgerError) {
+            return try open(.existing)
+        } catch {
+            guard error.code == .noLedger, version == 0 else { throw error }
+            return try open(.creating)
+        }
+    }
+
     @Test(arguments: WatchedDisk.Fault.Kind.allCases)
     func `a ledger that could not be opened, or whose tables could not be changed, opens when nothing fails`(
         _ kind: WatchedDisk.Fault.Kind
@@ -86,7 +98,7 @@ import Testing
             let template = try TemporaryFolder()
             if version > 0 {
                 try MigrationTests.makeLedger(
-                    ofVersion: version, in: SQLiteStore(path: template.path + "/ledger.db"))
+                    ofVersion: version, in: SQLiteStore(path: template.path + "/ledger.db", .creating))
             }
             func copy() throws -> TemporaryFolder {
                 let folder = try TemporaryFolder()
@@ -98,26 +110,27 @@ import Testing
                 return folder
             }
             let changed = try copy()
+            let opening = version == 0 ? LedgerOpening.creating : .existing
             let expected = try PurchaseLedger(
-                SQLiteStore(path: changed.path + "/ledger.db"), LedgerPolicy(), at: day(1)
+                SQLiteStore(path: changed.path + "/ledger.db", opening), LedgerPolicy(), opening, at: day(1)
             ).contents()
             var tried = 0
             var count = Int.random(in: 0..<Self.stride, using: &generator)
             while true {
                 let folder = try copy()
                 let disk = try WatchedDisk(folder.path)
-                func open() throws(LedgerError) -> PurchaseLedger {
-                    let store = try SQLiteStore(path: folder.path + "/ledger.db", vfs: disk.vfs)
-                    return try PurchaseLedger(store, LedgerPolicy(), at: day(1))
+                func open(_ opening: LedgerOpening) throws(LedgerError) -> PurchaseLedger {
+                    let store = try SQLiteStore(path: folder.path + "/ledger.db", vfs: disk.vfs, opening)
+                    return try PurchaseLedger(store, LedgerPolicy(), opening, at: day(1))
                 }
                 disk.fail(WatchedDisk.Fault(kind, after: count))
                 do throws(LedgerError) {
-                    _ = try open()
+                    _ = try open(opening)
                 } catch {
                     #expect(error.code == .storeUnavailable, "version \(version), call \(count): \(error)")
                 }
                 disk.fail(nil)
-                let ledger = try open()
+                let ledger = try Self.opened(version, open)
                 #expect(try ledger.contents() == expected, "version \(version), call \(count)")
                 if version == 0 {
                     let acts = try Self.acts.get()
@@ -144,8 +157,8 @@ import Testing
             let folder = try TemporaryFolder()
             // Those who wait for a disk share the next commit.
             let disk = try WatchedDisk(folder.path, syncTime: .milliseconds(2))
-            let store = try SQLiteStore(path: folder.path + "/ledger.db", vfs: disk.vfs)
-            let ledger = try PurchaseLedger(store, LedgerPolicy(), at: day(1))
+            let store = try SQLiteStore(path: folder.path + "/ledger.db", vfs: disk.vfs, .creating)
+            let ledger = try PurchaseLedger(store, LedgerPolicy(), .creating, at: day(1))
             let granted = Guarded<Set<String>>([])
             let failing = count
             disk.fail(WatchedDisk.Fault(kind, after: failing))
@@ -218,16 +231,17 @@ import Testing
         var generator = SeededGenerator("\(#function) \(moment)")
         for version in 0..<Schema.versions(.postgreSQL).count {
             func make() throws -> String {
-                let location = try Place.postgreSQL.makeLocation()
+                let location = try Place.postgreSQL.makeEmptyLocation()
                 if version > 0 {
                     try MigrationTests.makeLedger(ofVersion: version, in: PostgreSQLStore(uri: location.text))
                 }
                 return location.text
             }
-            func open(_ uri: String) throws(LedgerError) -> PurchaseLedger {
-                try PurchaseLedger(PostgreSQLStore(uri: uri, connections: 1), LedgerPolicy(), at: day(1))
+            func open(_ uri: String, _ opening: LedgerOpening) throws(LedgerError) -> PurchaseLedger {
+                try PurchaseLedger(PostgreSQLStore(uri: uri, connections: 1), LedgerPolicy(), opening, at: day(1))
             }
-            let expected = try open(make()).contents()
+            let opening = version == 0 ? LedgerOpening.creating : .existing
+            let expected = try open(make(), opening).contents()
             var tried = 0
             var count = Int.random(in: 0..<Self.stride, using: &generator)
             while true {
@@ -235,12 +249,12 @@ import Testing
                 let proxy = try LossyProxy(before: location)
                 proxy.loseCall(after: count, moment)
                 do throws(LedgerError) {
-                    _ = try open(proxy.uri)
+                    _ = try open(proxy.uri, opening)
                 } catch {
                     #expect(error.code == .storeUnavailable, "version \(version), call \(count): \(error)")
                 }
                 let lost = proxy.loseNothing()
-                let ledger = try open(location)
+                let ledger = try Self.opened(version) { (opening) throws(LedgerError) in try open(location, opening) }
                 #expect(try ledger.contents() == expected, "version \(version), call \(count)")
                 if version == 0 {
                     let acts = try Self.acts.get()

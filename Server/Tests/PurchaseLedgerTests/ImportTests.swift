@@ -428,7 +428,7 @@ extension PurchaseLedger {
     func tried(_ lines: [ImportedLine], at date: Instant) throws -> [ImportedLine.Result] {
         let folder = try TemporaryFolder()
         defer { withExtendedLifetime(folder) {} }
-        let trial = try PurchaseLedger(folder.path + "/trial.db", policy: policy)
+        let trial = try PurchaseLedger(creating: folder.path + "/trial.db", policy: policy)
         try trial.prepareTrial()
         var copied: Set<Int64> = []
         try copy(about: lines, to: trial, without: &copied)

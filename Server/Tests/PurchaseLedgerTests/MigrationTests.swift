@@ -100,14 +100,14 @@ import Testing
 
     @Test(arguments: Place.available)
     func `a ledger of version 1 with rows in every table is opened, and is right`(_ place: Place) throws {
-        let location = try place.makeLocation()
-        let store = try LedgerLocation(location.text).open()
+        let location = try place.makeEmptyLocation()
+        let store = try LedgerLocation(location.text).open(.creating)
         let (bought, period, coins) = Self.bought()
         var history = bought
         try Self.makeLedger(ofVersion: 1, in: store)
 
         let ledger = try PurchaseLedger(location.text)
-        #expect(!ledger.wasCreated)
+        #expect(ledger.upgrade?.found == 1)
         func rows(_ statement: String) throws -> [SQLRow] {
             try ledger.store.read { (connection) throws(LedgerError) in try connection.run(statement) }
         }
@@ -179,8 +179,8 @@ import Testing
 
     @Test(arguments: Place.available)
     func `a migration that fails keeps the versions before it, and goes on from there`(_ place: Place) throws {
-        let location = try place.makeLocation()
-        let store = try LedgerLocation(location.text).open()
+        let location = try place.makeEmptyLocation()
+        let store = try LedgerLocation(location.text).open(.creating)
         func version() throws -> Int64 {
             try store.read { (connection) throws(LedgerError) in
                 try connection.run("SELECT version FROM ledger_schema")[0].integer(0)
@@ -196,7 +196,7 @@ import Testing
         #expect(throws: LedgerError.self) { try PurchaseLedger(location.text) }
         #expect(try version() == 3)
         _ = try store.migrate { (connection) throws(LedgerError) in try connection.run("DROP TABLE questions") }
-        #expect(try !PurchaseLedger(location.text).wasCreated)
+        #expect(try PurchaseLedger(location.text).upgrade?.found == 3)
         #expect(try version() == Int64(Schema.versions(.sqlite).count))
         withExtendedLifetime(location) {}
     }

@@ -34,6 +34,54 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `an account has 100 open orders at most, and 1,000 with keys`(_ place: Place) throws {
+        try place.withLedger(policy()) { ledger in
+            func order(_ key: String? = nil, of account: String = "anna", at date: Instant = day(1)) throws(LedgerError)
+                -> Order
+            {
+                try ledger.order(
+                    "coins", for: account, bundleID: Minted.bundleID, in: .production, idempotencyKey: key, at: date)
+            }
+            func code(_ body: () throws(LedgerError) -> Order) -> LedgerError.Code? {
+                do throws(LedgerError) {
+                    _ = try body()
+                    return nil
+                } catch {
+                    return error.code
+                }
+            }
+            for _ in 0..<100 { _ = try order() }
+            #expect(code { () throws(LedgerError) in try order() } == .tooManyOrders)
+            for number in 0..<900 { _ = try order("\(number)") }
+            #expect(code { () throws(LedgerError) in try order("one more") } == .tooManyOrders)
+            // The same attempt to buy is the same order; others have their own; what is abandoned is not open.
+            #expect(try order("5").id == order("5").id)
+            #expect(code { () throws(LedgerError) in try order(of: "ben") } == nil)
+            #expect(code { () throws(LedgerError) in try order(at: day(30)) } == nil)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `at the same moment, an account has no more open orders, either`(_ place: Place) throws {
+        let location = try place.makeLocation()
+        let ledger = try PurchaseLedger(location.text, policy: policy())
+        let (made, refused) = (Guarded(0), Guarded(0))
+        inThreads(8) { _ in
+            for _ in 0..<20 {
+                do throws(LedgerError) {
+                    _ = try ledger.order("coins", for: "anna", bundleID: Minted.bundleID, in: .production)
+                    made.withLock { $0 += 1 }
+                } catch {
+                    #expect(error.code == .tooManyOrders)
+                    refused.withLock { $0 += 1 }
+                }
+            }
+        }
+        #expect(made.withLock(\.self) == 100 && refused.withLock(\.self) == 60)
+        withExtendedLifetime(location) {}
+    }
+
+    @Test(arguments: Place.available)
     func `an account has one token, until it is deleted`(_ place: Place) throws {
         try place.withLedger(policy()) { ledger in
             let first = try ledger.token(for: "anna")

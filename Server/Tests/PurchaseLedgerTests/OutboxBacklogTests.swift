@@ -120,8 +120,8 @@ import Testing
 
     @Test(arguments: Place.available)
     func `events that wait in tables of version 1 are delivered`(_ place: Place) throws {
-        let location = try place.makeLocation()
-        let store = try LedgerLocation(location.text).open()
+        let location = try place.makeEmptyLocation()
+        let store = try LedgerLocation(location.text).open(.creating)
         try store.migrate { (connection) throws(LedgerError) in
             for statement in Schema.versions(connection.dialect)[0] + [
                 "CREATE TABLE ledger_schema (version BIGINT NOT NULL)", "INSERT INTO ledger_schema VALUES (1)",

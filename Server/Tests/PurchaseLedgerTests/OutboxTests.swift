@@ -276,6 +276,34 @@ import Testing
         #expect(client.send("{}", id: "1") != nil)
     }
 
+    @Test(arguments: [
+        "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Le", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n",
+        "HTTP/1.1 100 Go on\r\n\r\nHTTP/1.1 204 OK\r\nA: b\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort",
+    ])
+    func `an answer that breaks off is no delivery`(_ answer: String) throws {
+        let receiver = try WebhookReceiver(rawAnswer: { _ in [answer, ""] }) { _ in 200 }
+        let client = WebhookClient(try Webhook(url: receiver.url, secret: Self.secret)) { .now }
+        for count in 1...2 {
+            #expect(client.send("{}", id: "1") != nil)
+            #expect(receiver.received.count == count)
+        }
+    }
+
+    @Test(arguments: ["", "Content-Length: 2\r\n\r\nok", "Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"])
+    func `what a receiver sends ahead is no answer to the next event`(_ rest: String) throws {
+        let ok = "HTTP/1.1 200 OK\r\n" + (rest.isEmpty ? "Content-Length: 0\r\n\r\n" : rest)
+        let pieces = [[ok + ok], [ok, ok], [ok, String(ok.prefix(9))]]
+        for ahead in pieces {
+            let receiver = try WebhookReceiver(rawAnswer: { $0 == 1 ? ahead : nil }) { id in id == "1" ? 200 : 500 }
+            let client = WebhookClient(try Webhook(url: receiver.url, secret: Self.secret)) { .now }
+            #expect(client.send("{}", id: "1") == nil)
+            usleep(200_000)
+            for id in ["2", "3"] { #expect(client.send("{}", id: id) == "status 500", "\(ahead)") }
+            #expect(receiver.received.map(\.id) == ["1", "2", "3"])
+        }
+    }
+
     @Test func `a webhook is HTTPS, or this machine`() throws {
         for url in [
             "http://example.com/", "ftp://localhost/", "file:///etc/passwd", "example.com", "", "https://",

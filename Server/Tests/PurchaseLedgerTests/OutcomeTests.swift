@@ -178,8 +178,7 @@ struct RestoredCase: CustomTestStringConvertible, Sendable {
 
     @Test func `when the program has ended, the file of SQLite is the whole ledger`() throws {
         let folder = try TemporaryFolder()
-        let ledger = try PurchaseLedger(folder.path + "/ledger.db")
-        #expect(ledger.wasCreated)
+        let ledger = try PurchaseLedger(creating: folder.path + "/ledger.db")
         var history = PurchaseHistory(bundleID: Minted.bundleID)
         let coins = history.buyConsumable("coins", at: day(0))
         let evidence = try history.evidence(coins, signedAt: day(0))
@@ -187,7 +186,6 @@ struct RestoredCase: CustomTestStringConvertible, Sendable {
         try ledger.completeFile()
         try FileManager.default.copyItem(atPath: folder.path + "/ledger.db", toPath: folder.path + "/copy.db")
         let copy = try PurchaseLedger(folder.path + "/copy.db")
-        #expect(!copy.wasCreated)
         #expect(try copy.outcomes(evidence, for: "ben", at: day(0)) == [.belongsToAnother])
     }
 
@@ -314,6 +312,47 @@ struct RestoredCase: CustomTestStringConvertible, Sendable {
                 #expect(try ledger.entitlements(of: account, in: environment).activeProductIDs == ["pro"])
                 let other: AppStoreEnvironment = environment == .sandbox ? .production : .sandbox
                 #expect(try ledger.entitlements(of: account, in: other).items.isEmpty)
+            }
+        }
+    }
+
+    /// The seconds by which the clock of the server of the first claim is ahead.
+    @Test(arguments: Place.available, [-5, 0, 4] as [Int64])
+    func `of two claims, the first one wins, whatever the clocks of their servers say; a stated date counts`(
+        _ place: Place, _ seconds: Int64
+    ) throws {
+        func period(_ id: String, previous: String? = nil) throws -> VerifiedEvidence {
+            var builder = JWSBuilder.transaction(bundleID: Minted.bundleID, productID: "monthly", transactionID: id)
+            builder.productType = .autoRenewableSubscription
+            (builder.originalTransactionID, builder.webOrderLineItemID) = (id, "9" + id)
+            (builder.purchaseDate, builder.expiresDate) = (day(0), day(30))
+            if let previous { builder.payload["previousOriginalTransactionId"] = .string(previous) }
+            return try Minted.evidence(builder)
+        }
+        func owners(_ ledger: PurchaseLedger) throws -> [String?] {
+            try ledger.store.read { (connection) throws(LedgerError) in
+                try connection.run("SELECT account FROM families").map { (row) throws(LedgerError) in
+                    try row.optionalText(0)
+                }
+            }
+        }
+        try place.withLedger { ledger in
+            #expect(try ledger.outcomes(period("1"), for: "anna", at: day(1) + .seconds(seconds)) == [.granted])
+            #expect(try ledger.outcomes(period("2"), for: "ben", at: day(1)) == [.granted])
+            _ = try ledger.outcomes(period("2", previous: "1"), for: "ben", at: day(1))
+            #expect(try owners(ledger) == ["anna"])
+        }
+        // Imported later, and granted by the backend before.
+        for (date, owner) in [(day(0), "clara"), (day(2), "anna")] {
+            try place.withLedger { ledger in
+                #expect(try ledger.outcomes(period("1"), for: "anna", at: day(1) + .seconds(seconds)) == [.granted])
+                let spent = try #require(
+                    SpentTransaction(
+                        account: "clara", environment: .production, bundleID: Minted.bundleID, transactionID: "2",
+                        originalTransactionID: nil, productID: "monthly", quantity: 1, date: date))
+                _ = try ledger.imported([.spent(spent)], at: day(3))
+                _ = try ledger.outcomes(period("2", previous: "1"), for: "anna", at: day(3))
+                #expect(try owners(ledger) == [owner])
             }
         }
     }
@@ -566,7 +605,7 @@ struct RestoredCase: CustomTestStringConvertible, Sendable {
             ("", LedgerError.Code.invalidLocation), ("mysql://host/ledger", .invalidLocation),
             ("postgres:ledger", .invalidLocation), ("host=db dbname=ledger", .invalidLocation),
             (" user = anna", .invalidLocation),
-            ("/nowhere/ledger.db", .storeUnavailable),
+            ("/nowhere/ledger.db", .noLedger),
             ("postgresql:///ledger?host=/nowhere&connect_timeout=2", .storeUnavailable),
         ] {
             let error = #expect(throws: LedgerError.self) { try PurchaseLedger(location) }

@@ -45,18 +45,32 @@ import Testing
     }
 
     /// Opens a ledger on a disk, and has its log moved into the file often.
-    private func open(_ folder: String, _ disk: WatchedDisk) throws -> PurchaseLedger {
+    private func open(
+        _ folder: String, _ disk: WatchedDisk, _ opening: LedgerOpening = .existing
+    ) throws -> PurchaseLedger {
         let ledger = try PurchaseLedger(
-            SQLiteStore(path: folder + "/ledger.db", vfs: disk.vfs), LedgerPolicy(), at: day(1))
+            SQLiteStore(path: folder + "/ledger.db", vfs: disk.vfs, opening), LedgerPolicy(), opening, at: day(1))
         _ = try ledger.store.write { (connection) throws(LedgerError) in
             try connection.run("PRAGMA wal_autocheckpoint=25")
         }
         return ledger
     }
 
+    private func openedOrMade(_ file: String) throws(LedgerError) -> PurchaseLedger {
+        do throws(LedgerError) {
+            return try PurchaseLedger(file)
+        } catch {
+            guard error.code == .noLedger else { throw error }
+            return try PurchaseLedger(creating: file)
+        }
+    }
+
     /// Opens what a disk has after a cut.
-    private func reopen(_ folder: String) throws -> PurchaseLedger {
-        let ledger = try PurchaseLedger(folder + "/ledger.db")
+    ///
+    /// - Parameter isMade: Otherwise nothing was answered yet, and the ledger is made if it is not there.
+    private func reopen(_ folder: String, isMade: Bool = true) throws -> PurchaseLedger {
+        let file = folder + "/ledger.db"
+        let ledger = try isMade ? PurchaseLedger(file) : openedOrMade(file)
         let integrity = try ledger.store.read { (connection) throws(LedgerError) in
             try connection.run("PRAGMA integrity_check").map { (row) throws(LedgerError) in try row.text(0) }
         }
@@ -93,8 +107,10 @@ import Testing
         let folder = try TemporaryFolder()
         let disk = try WatchedDisk(folder.path)
         var answered: [Int] = []
+        let made: Int
         do {
-            let ledger = try open(folder.path, disk)
+            let ledger = try open(folder.path, disk, .creating)
+            made = disk.position
             answered = try perform(acts.acts.prefix(6), ledger, disk)
         }
         // All connections are closed: the file is complete, and its log is removed.
@@ -104,7 +120,7 @@ import Testing
         }
         var failures: [String] = []
         try cuts.run(disk) { folder, position in
-            let contents = try reopen(folder).contents()
+            let contents = try reopen(folder, isMade: position >= made).contents()
             if !expect(contents, after: position, answered: answered, acts) {
                 failures.append("after \(position) operations: \(contents)")
             }
@@ -118,11 +134,13 @@ import Testing
         let acts = try Self.acts.get()
         let folder = try TemporaryFolder()
         let first = try WatchedDisk(folder.path)
-        let answered = try perform(acts.acts.prefix(6), open(folder.path, first), first)
+        let ledger = try open(folder.path, first, .creating)
+        let made = first.position
+        let answered = try perform(acts.acts.prefix(6), ledger, first)
         var failures: [String] = []
         for _ in 0..<Sampling.count("second-power-cuts") {
             var cut = DiskAfterCut(first)
-            let position = Int.random(in: 0...first.operations.count, using: &cuts.generator)
+            let position = Int.random(in: made...first.operations.count, using: &cuts.generator)
             for operation in first.operations[..<position] { cut.apply(operation) }
             let folder = try TemporaryFolder()
             try cut.write(to: folder.path, using: &cuts.generator)
@@ -142,7 +160,7 @@ import Testing
     @Test func `what was answered is there after a cut: grants of many clients in one commit`() throws {
         var cuts = Cuts(SeededGenerator())
         let folder = try TemporaryFolder()
-        _ = try PurchaseLedger(folder.path + "/ledger.db")
+        _ = try PurchaseLedger(creating: folder.path + "/ledger.db")
         // Those who wait for a disk share the next commit.
         let disk = try WatchedDisk(folder.path, syncTime: .milliseconds(5))
         var history = PurchaseHistory(bundleID: Minted.bundleID)
@@ -193,7 +211,7 @@ import Testing
     ) throws {
         var cuts = Cuts(SeededGenerator())
         let folder = try TemporaryFolder()
-        try MigrationTests.makeLedger(ofVersion: version, in: SQLiteStore(path: folder.path + "/ledger.db"))
+        try MigrationTests.makeLedger(ofVersion: version, in: SQLiteStore(path: folder.path + "/ledger.db", .creating))
         let disk = try WatchedDisk(folder.path)
         let contents = try open(folder.path, disk).contents()
         #expect(contents.count { $0.hasPrefix("grant") } == 2)
@@ -210,7 +228,7 @@ import Testing
         cuts.ignoresSync = true
         let acts = try Self.acts.get()
         let folder = try TemporaryFolder()
-        _ = try PurchaseLedger(folder.path + "/ledger.db")
+        _ = try PurchaseLedger(creating: folder.path + "/ledger.db")
         let disk = try WatchedDisk(folder.path)
         let ledger = try open(folder.path, disk)
         let answered = try perform(acts.acts.prefix(3), ledger, disk)

@@ -36,7 +36,7 @@ import Testing
 
     @Test func `nobody but its user reads the files of a ledger`() throws {
         let folder = try TemporaryFolder()
-        let ledger = try PurchaseLedger(folder.path + "/ledger.db")
+        let ledger = try PurchaseLedger(creating: folder.path + "/ledger.db")
         for name in try FileManager.default.contentsOfDirectory(atPath: folder.path) {
             let mode = try FileManager.default.attributesOfItem(atPath: folder.path + "/" + name)[.posixPermissions]
             #expect(mode.map { "\($0)" } == "\(0o600)", "\(name)")
@@ -54,7 +54,7 @@ import Testing
         let coins = (0..<3).map { _ in history.buyConsumable("coins", at: day(0)) }
         let evidence = try coins.map { try history.evidence($0, signedAt: day(1)) }
         do {
-            let ledger = try PurchaseLedger(file)
+            let ledger = try PurchaseLedger(creating: file)
             #expect(try ledger.outcomes(evidence[0], for: "anna", at: day(1)) == [.granted])
             try ledger.completeFile()
             try change.make(file)
@@ -71,20 +71,25 @@ import Testing
         if change == .folderMoved {
             try FileManager.default.createDirectory(atPath: folder.path + "/files", withIntermediateDirectories: true)
         }
-        let ledger = try PurchaseLedger(file)
-        #expect(ledger.wasCreated == [.deleted, .moved, .folderMoved].contains(change))
+        let isGone = [.deleted, .moved, .folderMoved].contains(change)
+        if isGone {
+            let error = #expect(throws: LedgerError.self) { try PurchaseLedger(file) }
+            #expect(error?.code == .noLedger)
+        }
+        let ledger = try isGone ? PurchaseLedger(creating: file) : PurchaseLedger(file)
         #expect(try ledger.outcomes(evidence[2], for: "anna", at: day(1)) == [.granted])
     }
 
     @Test func `a new connection to a replaced file is refused`() throws {
         let folder = try TemporaryFolder()
         let file = folder.path + "/ledger.db"
-        let ledger = try PurchaseLedger(file)
+        let ledger = try PurchaseLedger(creating: file)
         try FileManager.default.removeItem(atPath: file)
         // The first read opens a connection of its own, and makes no file.
         #expect(throws: LedgerError.self) { try ledger.entitlements(of: "anna", at: day(1)) }
         #expect(!FileManager.default.fileExists(atPath: file))
-        _ = try PurchaseLedger(file)
+        for suffix in ["-wal", "-shm"] { try FileManager.default.removeItem(atPath: file + suffix) }
+        _ = try PurchaseLedger(creating: file)
         let error = #expect(throws: LedgerError.self) { try ledger.entitlements(of: "anna", at: day(1)) }
         #expect(error?.code == .storeUnavailable)
     }
@@ -95,7 +100,7 @@ import Testing
         var history = PurchaseHistory(bundleID: Minted.bundleID)
         let coins = history.buyConsumable("coins", at: day(0))
         let evidence = try history.evidence(coins, signedAt: day(1))
-        let ledger = try PurchaseLedger(file)
+        let ledger = try PurchaseLedger(creating: file)
         try FileManager.default.copyItem(atPath: file, toPath: file + ".copy")
         try FileManager.default.linkItem(atPath: file, toPath: file + ".link")
         #expect(try ledger.outcomes(evidence, for: "anna", at: day(1)) == [.granted])

@@ -457,8 +457,8 @@ import Testing
 
     /// Makes a ledger with the tables of 0.3.0, and rows in them.
     private func old(_ place: Place, _ rows: [String]) throws -> Place.Location {
-        let location = try place.makeLocation()
-        let store = try LedgerLocation(location.text).open()
+        let location = try place.makeEmptyLocation()
+        let store = try LedgerLocation(location.text).open(.creating)
         try store.migrate { (connection) throws(LedgerError) in
             for statement in Schema.versions(connection.dialect).prefix(5).joined() { try connection.run(statement) }
             try connection.run("CREATE TABLE ledger_schema (version BIGINT NOT NULL)")

@@ -391,8 +391,7 @@ final class SimulatedYear: @unchecked Sendable {
         try readEvents()
         try deliver(server)
         try server.attempts.write()
-        for attempt in server.waitingAttempts where contents.deletions[attempt.account].map({ attempt.at > $0 }) ?? true
-        {
+        for attempt in server.waitingAttempts {
             contents.attempts[attempt.id] = (attempt.account, attempt.at)
         }
         server.waitingAttempts = []
@@ -523,7 +522,9 @@ final class SimulatedYear: @unchecked Sendable {
         let digits = String(1 << 60 | generator.next() >> 4, radix: 16)
         let id = String(repeating: "0", count: 12 - time.utf8.count) + time + digits
         server.attempts.add(
-            Attempt(id, of: name, Array("evidence \(id)".utf8), code: "ok", answer.outcomes, at: date))
+            Attempt(
+                id, of: name, Array("evidence \(id)".utf8), code: "ok", answer.outcomes, order: answer.sequence,
+                at: date))
         server.waitingAttempts.append((id, name, date))
         totals.attempts += 1
     }
@@ -574,6 +575,8 @@ final class SimulatedYear: @unchecked Sendable {
                 contents.deletions = contents.deletions.filter { $0.value >= date - Self.day }
                 contents.deletions[name] = date
                 contents.attempts = contents.attempts.filter { $0.value.account != name }
+                // Whatever the clocks of the servers say.
+                for server in servers { server.waitingAttempts.removeAll { $0.account == name } }
                 let forgotten = try server.ledger.forget(name, at: date)
                 trace(forgotten)
                 contents.models[customer].forget(name, as: forgotten)

@@ -88,7 +88,7 @@ import Testing
         let server = place == .postgreSQL ? try Self.server.get() : nil
         let folder = place == .sqlite ? try TemporaryFolder() : nil
         let path = try server?.makeDatabase() ?? (folder?.path ?? "") + "/ledger.db"
-        let ledger = try PurchaseLedger(path)
+        let ledger = try PurchaseLedger(creating: path)
         let customer = try Customer()
         for evidence in [customer.coins, customer.receipt] {
             _ = try ledger.outcomes(evidence, for: "anna", at: day(1))

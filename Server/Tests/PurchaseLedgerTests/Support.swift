@@ -2,7 +2,7 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
 import LedgerTestSupport
-import PurchaseLedger
+@testable import PurchaseLedger
 import Testing
 
 /// What test authorities sign, verified.
@@ -71,8 +71,17 @@ enum Place: String, CaseIterable, CustomTestStringConvertible {
 
     var testDescription: String { rawValue }
 
-    /// A new, empty ledger.
+    /// A new, empty ledger. It was made at a date before all others.
     func makeLocation(onDisk: Bool = false) throws -> Location {
+        let location = try makeEmptyLocation(onDisk: onDisk)
+        _ = try PurchaseLedger(
+            LedgerLocation(location.text).open(.creating), LedgerPolicy(), .creating,
+            at: Instant(millisecondsSince1970: 0))
+        return location
+    }
+
+    /// A place where no ledger is.
+    func makeEmptyLocation(onDisk: Bool = false) throws -> Location {
         switch self {
         case .sqlite:
             let folder = try TemporaryFolder(onDisk: onDisk)

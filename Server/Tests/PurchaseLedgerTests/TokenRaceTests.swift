@@ -159,9 +159,12 @@ import Testing
         let race = try Race(place)
         for number in 1...Self.count {
             let account = "anna-\(number)"
+            let floor = try race.ledgers[0].sequenceFloor()
             let attempts = try (0..<2).map { index in
                 try #require(
-                    Attempt("\(number)-\(index)", of: account, Array("none".utf8), code: "not-evidence", at: day(1)))
+                    Attempt(
+                        "\(number)-\(index)", of: account, Array("none".utf8), code: "not-evidence", order: floor,
+                        at: day(1)))
             }
             let ledgers = race.ledgers.shuffled()
             race.run([

@@ -154,7 +154,7 @@ struct ReceiptConfigurationTests {
         #expect(error?.description.hasPrefix("unusable-trust-anchor: ") == true)
     }
 
-    @Test func `a server that cannot start makes no ledger, whose absence would not be noticed at the next start`()
+    @Test func `a server that cannot start makes no ledger`()
         throws
     {
         let tokens = try evidence.write(Array("token-of-the-backend-1234".utf8), to: "tokens")
@@ -162,16 +162,19 @@ struct ReceiptConfigurationTests {
         var message = ""
         let status = ReceiptServer.run(
             [
-                "--bundle-id", MintedEvidence.bundleID, "--ledger", ledger, "--token-file", tokens, "--listen",
-                "127.0.0.1:http",
+                "--bundle-id", MintedEvidence.bundleID, "--ledger", ledger, "--new-ledger", "--token-file", tokens,
+                "--listen", "127.0.0.1:http",
             ], environment: { _ in nil }
         ) { text, _ in message = text }
         #expect(status == 2 && message.contains("--listen"), "\(message)")
         #expect(!FileManager.default.fileExists(atPath: ledger))
     }
 
-    @Test(arguments: [("none/ledger.db", 1), ("mysql://host", 2)] as [(String, Int32)])
-    func `the status says whether to start it again: a database can come back, a wrong location cannot`(
+    @Test(
+        arguments: [
+            ("none/ledger.db", 2), ("mysql://host", 2), ("postgresql:///ledger?host=/nowhere&connect_timeout=2", 1),
+        ] as [(String, Int32)])
+    func `the status says whether to start it again: a database can come back, no ledger can`(
         location: String, expected: Int32
     ) throws {
         let tokens = try evidence.write(Array("token-of-the-backend-1234".utf8), to: "tokens-for-status")

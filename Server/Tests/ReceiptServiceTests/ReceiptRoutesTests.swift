@@ -111,6 +111,36 @@ struct ReceiptRoutesTests {
         }
     }
 
+    @Test func `a stranger is told what was found, and nothing of what the server accepts`() throws {
+        let table = try table {
+            $0.policy.maximumAge = .seconds(86_400)
+            $0.policy.appAppleID = "1234567890"
+        }
+        let old = Instant(millisecondsSince1970: 1_600_000_000_000)
+        let cases: [([UInt8], String, found: String?)] = [
+            (try evidence.receipt(bundleID: "com.example.other"), "bundle-id-mismatch", "com.example.other"),
+            (try evidence.receipt(environment: .sandbox), "environment-mismatch", "sandbox"),
+            (
+                Array(try evidence.transaction { $0.bundleID = "com.example.x" }.utf8), "bundle-id-mismatch",
+                "com.example.x"
+            ),
+            (Array(try evidence.transaction { $0.signedDate = old }.utf8), "signed-too-long-ago", nil),
+        ]
+        for (body, code, found) in cases {
+            let list = #"{"evidence":"\#(Data(body).base64EncodedString())"}"#
+            let text = body.first == 0x30 ? list : #"{"evidence":"\#(String(decoding: body, as: UTF8.self))"}"#
+            for (path, body) in [("/v1/verify", body), ("/v1/entitlements", Array(text.utf8))] {
+                let response = try post(path, body, to: table)
+                #expect(response.code == code, "\(path) \(code): \(response.code)")
+                let answer = String(decoding: response.body, as: UTF8.self)
+                if let found { #expect(answer.contains("\"found\":\"\(found)\""), "\(answer)") }
+                for secret in ["expected", MintedEvidence.bundleID, "production", "1234567890", "86400"] {
+                    #expect(!answer.contains(secret), "\(path) \(code): \(answer)")
+                }
+            }
+        }
+    }
+
     // MARK: /v1/entitlements
 
     private func entitlements(_ pieces: [String], at date: String? = nil) throws -> Response {

@@ -16,7 +16,16 @@ enum Place: String, CaseIterable, CustomTestStringConvertible {
 
     var testDescription: String { rawValue }
 
+    /// A new, empty ledger. It was made at a date before all others.
     func makeLocation() throws -> Location {
+        let location = try makeEmptyLocation()
+        _ = try PurchaseLedger(
+            LedgerLocation(location.text).open(.creating), LedgerPolicy(), .creating,
+            at: Instant(millisecondsSince1970: 0))
+        return location
+    }
+
+    private func makeEmptyLocation() throws -> Location {
         switch self {
         case .sqlite:
             let memory = URL(filePath: "/dev/shm")
@@ -159,6 +168,13 @@ final class Shop: Sendable {
     }
 
     var found: [Finding] { findings.withLock { $0 } }
+
+    /// The transactions that nobody owns.
+    func unowned() throws -> [String] {
+        var ids: [String] = []
+        try ledger.forEachPurchaseWithoutOwner { ids.append($0.transactionID) }
+        return ids
+    }
 
     var app: AskedApp { AskedApp(store.environment, store.options.bundleID) }
 

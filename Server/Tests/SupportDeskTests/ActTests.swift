@@ -220,4 +220,103 @@ import TrialSupport
         #expect(try words(staff.act(.grantProduct, Self.id, grant).text).contains("Granted under the id support-"))
         #expect(try words(staff.act(.grantProduct, Self.id, grant).text).contains("Nothing was done again."))
     }
+
+    @Test func `a form of an hour ago changes nothing, and one that was sent is not sent again by 300 others`() throws {
+        let desk = try fixture()
+        let staff = try desk.browser(DeskFixture.everything)
+        let page = try staff.search(Self.id)
+        let form = try #require(page.components(separatedBy: "value=\"set-quantity\"").dropFirst().first)
+        let number = try #require(hidden("number", in: form).first)
+        #expect(
+            try words(staff.act(.setQuantity, Self.id, ["quantity": "5", "number": number]).text).contains("now 5"))
+        for other in 0..<300 { _ = try staff.act(.setQuantity, Self.id, ["quantity": "\(other)"]) }
+        let again = try words(staff.act(.setQuantity, Self.id, ["quantity": "5", "number": number]).text)
+        #expect(again.contains("Nothing was done again."), "\(again)")
+        #expect(try desk.quantity(of: "anna", Self.id) == 299)
+        let later = try #require(hidden("number", in: try staff.search(Self.id)).first)
+        for _ in 0..<4 {
+            desk.advance(.seconds(1000))
+            _ = try staff.get("/")
+        }
+        let old = try words(staff.act(.setQuantity, Self.id, ["quantity": "5", "number": later]).text)
+        #expect(old.contains("the form is too old"), "\(old)")
+        #expect(try desk.quantity(of: "anna", Self.id) == 299)
+    }
+
+    /// What a browser sends of a form: each line break as CR LF, and whatever is not plain percent-encoded (WHATWG URL, 5.2).
+    private func sent(_ fields: [(String, String)]) -> [UInt8] {
+        func encoded(_ text: String) -> String {
+            var bytes: [UInt8] = []
+            let all = Array(text.utf8)
+            for (index, byte) in all.enumerated() {
+                switch byte {
+                case 0x0D: bytes += [0x0D, 0x0A]
+                case 0x0A: if index == 0 || all[index - 1] != 0x0D { bytes += [0x0D, 0x0A] }
+                default: bytes.append(byte)
+                }
+            }
+            return bytes.map { byte in
+                switch byte {
+                case 0x20: "+"
+                case 0x2A, 0x2D, 0x2E, 0x5F, 0x30...0x39, 0x41...0x5A, 0x61...0x7A:
+                    String(decoding: [byte], as: UTF8.self)
+                default: String(format: "%%%02X", Int(byte))
+                }
+            }.joined()
+        }
+        return Array(fields.map { "\(encoded($0))=\(encoded($1))" }.joined(separator: "&").utf8)
+    }
+
+    /// The hidden fields of the form of an act, as a browser reads them.
+    private func fields(_ act: Act, in page: String) throws -> [(String, String)] {
+        let part = try #require(
+            page.components(separatedBy: "<form").first { $0.contains("value=\"\(act.rawValue)\"") })
+        return part.components(separatedBy: "type=\"hidden\" name=\"").dropFirst().compactMap { rest in
+            guard let end = rest.range(of: "\" value=\"") else { return nil }
+            var value = String(rest[end.upperBound...].prefix { $0 != "\"" })
+            for (name, text) in [
+                ("lt", "<"), ("gt", ">"), ("quot", "\""), ("#39", "'"), ("#13", "\r"), ("#10", "\n"), ("amp", "&"),
+            ] { value = value.replacing("&\(name);", with: text) }
+            return (String(rest[..<end.lowerBound]), value)
+        }
+    }
+
+    private static let names =
+        (1...0xFF).map { "x\(Unicode.Scalar(UInt8($0)))y" } + [
+            " ", "anna ", " anna", "anna\n", "\nanna", "anna\r\n", "anna\r", "\t", "anna%0A", "%", "%%", "%%41", "a+b",
+            "ann\u{65}\u{301}",
+            "\u{202E}anna", "\u{FEFF}anna", "\u{10FFFF}",
+        ]
+
+    @Test func `the exact bytes of an account survive a form, as a browser sends it`() throws {
+        let desk = try DeskFixture()
+        let staff = try desk.browser(DeskFixture.everything)
+        for (index, name) in Self.names.enumerated() {
+            let id = "3400000000\(10_000 + index)"
+            #expect(try desk.redeem(desk.coins(id), for: name) == [.granted])
+            let page = try staff.search(id)
+            let form = try fields(.setQuantity, in: page) + [("quantity", "7"), ("reason", "test")]
+            let answer = try request(
+                "POST", "/act", sent(form),
+                headers: ["Content-Type: application/x-www-form-urlencoded", "Cookie: \(staff.cookie)"],
+                port: desk.port)
+            #expect(answer.text.contains("The quantity is now 7"), "\(name.debugDescription)")
+            #expect(try desk.story(id)?.grants.map(\.quantity) == [7], "\(name.debugDescription)")
+        }
+    }
+
+    @Test func `an account is found and named as a recipient with the white space that it has`() throws {
+        let desk = try fixture()
+        try desk.redeem(desk.coins("340000000000002"), for: "ben ")
+        try desk.redeem(desk.coins("340000000000003"), for: "two\nlines")
+        let staff = try desk.browser(DeskFixture.everything)
+        for (text, id) in [("ben ", "340000000000002"), ("two\r\nlines", "340000000000003")] {
+            #expect(try words(staff.search(text)).contains(id), "\(text)")
+        }
+        _ = try staff.act(.transfer, Self.id, ["to": "ben "])
+        #expect(try desk.story(Self.id)?.owner == "ben ")
+        // A slip.
+        _ = try staff.act(.transfer, Self.id, ["account": "ben ", "to": "clara "])
+        #expect(try desk.story(Self.id)?.owner == "clara")
+    }
 }

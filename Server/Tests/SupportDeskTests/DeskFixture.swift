@@ -52,7 +52,7 @@ final class DeskFixture: @unchecked Sendable {
         if let store {
             rules.questions = QuestionPolicy(apps: [AskedApp(store.environment, store.options.bundleID)])
         }
-        ledger = try PurchaseLedger(folder.appending(path: "ledger.db").path, policy: rules)
+        ledger = try PurchaseLedger(creating: folder.appending(path: "ledger.db").path, policy: rules)
         var policy = VerificationPolicy(bundleIDs: [MintedEvidence.bundleID], environments: [.production])
         let now = now
         policy.clock = { now.withLock { $0 } }

@@ -18,12 +18,23 @@ import TrialSupport
         }
     }
 
-    @Test func `a session remembers its last 256 forms`() throws {
+    @Test func `a form is sent once, however many others are, and not after an hour`() throws {
         let sessions = Sessions()
         let id = try sessions.begin(AccessTokens.digest(of: DeskFixture.staff), at: start)
-        for number in 0..<300 { #expect(try sessions.send("form \(number)", of: id)) }
-        #expect(try !sessions.send("form 299", of: id) && !sessions.send("form 44", of: id))
-        #expect(try sessions.session(id, at: start)?.sent.count == 256)
+        func send(_ number: String, _ seconds: Int64 = 0) throws -> Sessions.Sending {
+            try sessions.send(number, of: id, at: start + .seconds(seconds))
+        }
+        let forms = (0..<4096).map { _ in FormNumber.make(at: start) }
+        for form in forms { #expect(try send(form) == .first) }
+        for form in [forms[0], forms[4095]] { #expect(try send(form) == .repeated) }
+        // Nothing is forgotten to make room.
+        #expect(try send(FormNumber.make(at: start)) == .tooOld)
+        #expect(try send(FormNumber.make(at: start + .seconds(3601)), 3601) == .first)
+        #expect(try sessions.session(id, at: start)?.sent.count == 1)
+        for form in [forms[0], FormNumber.make(at: start)] { #expect(try send(form, 3601) == .tooOld) }
+        #expect(try send(FormNumber.make(at: start + .seconds(4000)), 3601) == .tooOld)
+        // What no page has is remembered until the session ends.
+        #expect(try send("one", 3602) == .first && send("one", 9999) == .repeated)
     }
 
     @Test func `after a quiet night, a stranger has 20 guesses, and one more every three seconds`() {

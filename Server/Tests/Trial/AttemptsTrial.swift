@@ -23,7 +23,7 @@ import TrialSupport
     }
 
     private func run(_ store: String, _ location: String) throws {
-        let ledger = try PurchaseLedger(location)
+        let ledger = try PurchaseLedger(creating: location)
         let log = AttemptLog(ledger, keeping: .seconds(90 * 86_400), withEvidence: false)
         var number = 0
         func record(until end: Int) throws -> Double {

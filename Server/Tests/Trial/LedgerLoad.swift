@@ -272,6 +272,10 @@ import TrialSupport
                 for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: location + suffix) }
             }
         }
+        // A server of 0.3.0 makes its ledger itself, and has no such command.
+        let making = try ChildProcess([executable.path(percentEncoded: false), "init", "--ledger", location])
+        _ = making.readAll()
+        making.wait()
         if test.work == .repeatsInProcess {
             let folder = executable.deletingLastPathComponent().appending(path: "server-trial")
             return try InProcessLoad.measure(

@@ -117,7 +117,8 @@ import TrialSupport
         let tokens = try evidence.write(Array("token-of-the-backend-1234\n".utf8), to: "reconcile-tokens")
         var options =
             evidence.trustOptions + [
-                "--bundle-id", MintedEvidence.bundleID, "--log", "none", "--ledger", location, "--token-file", tokens,
+                "--bundle-id", MintedEvidence.bundleID, "--log", "none", "--ledger", location, "--new-ledger",
+                "--token-file", tokens,
             ]
         if let shop {
             let key = try evidence.write(try shop.store.clientKey.pem(), to: "key.p8")

@@ -55,7 +55,7 @@ final class SimulatedDay {
         folder = evidence.path("day-\(UUID().uuidString).db")
         var ledgerPolicy = LedgerPolicy()
         ledgerPolicy.questions = QuestionPolicy(apps: [app])
-        ledger = try PurchaseLedger(folder, policy: ledgerPolicy)
+        ledger = try PurchaseLedger(creating: folder, policy: ledgerPolicy)
         let apple = DayApple(evidence, Self.start)
         self.apple = apple
         var options = AppStoreServerClient.Options()

@@ -3,6 +3,7 @@ import AppStoreReceiptTesting
 import CSQLite
 import Foundation
 import LedgerTestSupport
+import PurchaseLedger
 import TrialSupport
 
 /// What strangers, a database that waits, a slow receiver and a backlog cost the others: a server with a ledger in a file of SQLite.
@@ -36,7 +37,11 @@ import TrialSupport
             ] + options)
     }
 
-    private var file: String { evidence.path("ledger-\(UUID().uuidString).db") }
+    private func newLedger() throws -> String {
+        let file = evidence.path("ledger-\(UUID().uuidString).db")
+        _ = try PurchaseLedger(creating: file)
+        return file
+    }
 
     private func redemption(_ id: Int, _ account: String) throws -> [UInt8] {
         let coins = try evidence.coins(id)
@@ -67,7 +72,7 @@ import TrialSupport
 
     /// 600 connections that post notifications, beside one that redeems.
     private func strangers() throws {
-        let server = try start(file)
+        let server = try start(newLedger())
         let notification = try JWSBuilder.notification(
             .refund, bundleID: MintedEvidence.bundleID,
             transaction: evidence.transaction()
@@ -104,7 +109,7 @@ import TrialSupport
 
     /// A file that another process keeps locked.
     private func lockedFile() throws {
-        let path = file
+        let path = try newLedger()
         let server = try start(path, "--stop-time", "3")
         var handle: OpaquePointer?
         sqlite3_open(path, &handle)
@@ -132,7 +137,7 @@ import TrialSupport
 
     /// Events of four accounts that the receiver takes 10 seconds for, before those of 40 others.
     private func slowReceiver() throws {
-        let path = file
+        let path = try newLedger()
         do {
             let server = try start(path)
             for index in 0..<48 {
@@ -163,7 +168,7 @@ import TrialSupport
 
     /// 100,000 events of one account and 100,000 accounts with one each, and a receiver that refuses them.
     private func backlog() throws {
-        let path = file
+        let path = try newLedger()
         _ = try start(path).terminate()
         let numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)"
         let later = Int(Date.now.timeIntervalSince1970 * 1000) + 1_800_000

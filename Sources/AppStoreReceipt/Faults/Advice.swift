@@ -120,23 +120,29 @@ extension Surface {
     package let surface: Surface
     /// Whether the settings are somebody else's: those of the server that the client asked.
     let isClient: Bool
+    /// Whether it may learn what the settings accept, such as the apps of a server.
+    let mayKnowSettings: Bool
     let trust: Trust
     /// Whether the verifier may validate certificates at another date than that of signing.
     let mayHaveValidationDate: Bool
 
     package init(
-        _ surface: Surface, isClient: Bool = false, trust: Trust = .unknown, hasValidationDate: Bool? = nil
+        _ surface: Surface, isClient: Bool = false, mayKnowSettings: Bool = true, trust: Trust = .unknown,
+        hasValidationDate: Bool? = nil
     ) {
         self.surface = surface
         self.isClient = isClient
+        self.mayKnowSettings = mayKnowSettings
         self.trust = trust
         mayHaveValidationDate = hasValidationDate ?? (VerifierSetting.validationDate.name(on: surface) != nil)
     }
 
     /// Those who make verifiers on a surface.
     @_spi(Surfaces) public static func user(of surface: Surface) -> Audience { Audience(surface) }
-    /// The clients of the server, who cannot change its settings.
+    /// The clients of the server that have a token. They cannot change its settings.
     @_spi(Surfaces) public static let httpClient = Audience(.server, isClient: true)
+    /// Whoever reaches the server.
+    @_spi(Surfaces) public static let httpStranger = Audience(.server, isClient: true, mayKnowSettings: false)
     package static let swift = Audience(.swift)
 }
 

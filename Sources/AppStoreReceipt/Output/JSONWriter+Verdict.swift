@@ -121,7 +121,7 @@ extension JSONWriter {
     }
 
     /// `"error":{"code":…,"stage":…,"category":…,"message":…,"advice":…,"found":…,"expected":…,"part":…,"offset":…,"offset_in":…,"form":…,"path":…}`:
-    /// what is not known is left out.
+    /// what is not known is left out, and what the policy expected for an audience that may not know it.
     mutating func error(_ error: VerificationError, for audience: Audience) {
         let fault = error.fault
         object("error") { writer in
@@ -132,7 +132,7 @@ extension JSONWriter {
             writer.member("message", fault.explanation)
             writer.member("advice", fault.advice(for: audience))
             writer.member("found", ifAny: error.found)
-            writer.member("expected", ifAny: error.expected)
+            writer.member("expected", ifAny: audience.mayKnowSettings || fault.stage != .policy ? error.expected : nil)
             writer.member("part", ifAny: error.part?.rawValue)
             if let offset = error.offset, let base = error.offsetBase {
                 writer.member("offset", offset)

@@ -67,12 +67,12 @@ package final class HTTPTransport: Sendable {
 
     package func send(_ request: Request) throws(TransportFault) -> Answer {
         let handle: Handle
-        if let kept = idle.withLock({ $0.popLast() }) { handle = kept } else { handle = try Handle() }
-        defer {
-            idle.withLock { if $0.count < Self.maximumIdleCount { $0.append(handle) } }
-        }
-        return try handle.send(
+        // What came before the question is no answer to it.
+        if let kept = idle.withLock({ $0.popLast() }), !kept.hasUnread { handle = kept } else { handle = try Handle() }
+        let answer = try handle.send(
             request, timeLimit: timeLimit, maximumByteCount: maximumByteCount, isLoopback: isLoopback)
+        idle.withLock { if $0.count < Self.maximumIdleCount { $0.append(handle) } }
+        return answer
     }
 }
 
@@ -90,6 +90,8 @@ private final class Handle: @unchecked Sendable {
     }
 
     deinit { unsafe curl_easy_cleanup(handle) }
+
+    var hasUnread: Bool { unsafe ledger_curl_has_unread(handle) }
 
     func send(
         _ request: HTTPTransport.Request, timeLimit: Duration, maximumByteCount: Int, isLoopback: Bool
@@ -131,6 +133,7 @@ private final class Handle: @unchecked Sendable {
             throw unsafe answer.is_too_large != 0
                 ? .tooLarge : TransportFault(code, wasSent: ledger_curl_was_sent(handle))
         }
+        guard unsafe answer.headers.are_complete != 0 else { throw .torn }
         return HTTPTransport.Answer(
             status: unsafe ledger_curl_status(handle),
             body: unsafe Array(UnsafeBufferPointer(start: answer.bytes, count: answer.count)),

@@ -6,6 +6,7 @@ import Musl
 import Darwin
 #endif
 import ServerThreads
+import Synchronization
 
 /// A listener, the listener of its metrics, others, and the signals that end all.
 package struct Service {
@@ -139,11 +140,12 @@ package struct Service {
         }
         let besides = [metricsDaemon].compactMap(\.self) + otherDaemons
         log.write(.info, "start", members + configuration)
+        let reloading = Reloading(reload ?? {})
         while true {
             let signal = signals.wait(.milliseconds(250))
             daemon.closeLateConnections()
             for daemon in besides { daemon.closeLateConnections() }
-            if signal == SIGHUP { reload?() }
+            if signal == SIGHUP { reloading.begin(log) }
             if signal == SIGTERM || signal == SIGINT { break }
         }
         stop(daemon, besides, signals)
@@ -214,5 +216,39 @@ extension ServiceLimits {
         limits.maximumConnectionCount = 16
         limits.maximumBodyByteCount = 0
         return limits
+    }
+}
+
+/// Reads files again on a thread of its own: a file that blocks, as a FIFO or a hung mount does, must not keep the service from its end.
+private final class Reloading: Sendable {
+    private enum State { case idle, running, askedAgain }
+
+    private let body: @Sendable () -> Void
+    private let state = Mutex(State.idle)
+
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+    func begin(_ log: ServiceLog) {
+        let isFirst = state.withLock { state in
+            defer { state = state == .idle ? .running : .askedAgain }
+            return state == .idle
+        }
+        guard isFirst else { return }
+        let thread = Thread {
+            repeat { self.body() } while self.goesOn()
+        }
+        if thread == nil {
+            state.withLock { $0 = .idle }
+            log.write(.error, "not-reloaded", [("message", .text("the system has no thread to give"))])
+        }
+    }
+
+    /// Whether somebody asked meanwhile.
+    private func goesOn() -> Bool {
+        state.withLock { state in
+            let goesOn = state == .askedAgain
+            state = goesOn ? .running : .idle
+            return goesOn
+        }
     }
 }

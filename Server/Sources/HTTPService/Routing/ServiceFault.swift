@@ -51,8 +51,10 @@ package struct RequestFault: Refusal {
 extension Response {
     /// An answer with the object `{"error":{"code":…,"category":…,"message":…,"advice":…}}`.
     ///
-    /// - Parameter detail: What is wrong with this request.
-    package init(_ fault: some ServiceFault, _ detail: String? = nil) {
+    /// - Parameters:
+    ///   - detail: What is wrong with this request.
+    ///   - advice: What to do; `nil` for what the table says.
+    package init(_ fault: some ServiceFault, _ detail: String? = nil, advice: String? = nil) {
         let row = fault.row
         var writer = JSONWriter()
         writer.beginObject()
@@ -61,7 +63,7 @@ extension Response {
         writer.member("code", fault.rawValue)
         writer.member("category", row.category)
         writer.member("message", [row.explanation, detail].compactMap(\.self).joined(separator: ": "))
-        writer.member("advice", row.advice)
+        writer.member("advice", advice ?? row.advice)
         writer.endObject()
         writer.endObject()
         self.init(status: row.status, body: writer.bytes, code: fault.rawValue)

@@ -2,6 +2,7 @@ package import AppStoreReceipt
 package import HTTPService
 import PurchaseLedger
 import Reconciliation
+import StrictText
 import Synchronization
 
 /// `receipt-server check-apple` and `receipt-server reconcile`: what both need, and the second.
@@ -17,6 +18,10 @@ package struct AskAppleCommand {
             .init(
                 "--dry-run", "",
                 "Change nothing but the number of requests to Apple. Count what is missing, and what would change."),
+            .init(
+                "--ended", "",
+                "Ask nothing. List the periods that ended before the ledger heard of them, and that were not listed before."
+            ),
         ]
 
     private static let options: [OptionTable.Option] = LedgerService.options.filter {
@@ -27,7 +32,7 @@ package struct AskAppleCommand {
     }
 
     private let values: OptionTable.Values
-    private let file: AskAppleFile
+    private let askers: [AskAppleFile.Asker]
     private let ledger: PurchaseLedger
     private let print: (String, _ isError: Bool) -> Void
 
@@ -38,23 +43,23 @@ package struct AskAppleCommand {
     ) throws(ConfigurationError) {
         (self.values, self.print) = (values, print)
         guard let location = values["--ledger"] else { throw ConfigurationError("the command needs --ledger") }
-        guard let file = try AskApple.file(values, verifier) else {
+        let file = try AskApple.file(values, verifier)
+        guard file != nil || values["--ended"] != nil else {
             throw ConfigurationError("the command needs --ask-apple")
         }
-        self.file = file
+        askers = file?.askers ?? []
         let policy = try LedgerService.policy(values, productTypes, file)
         do throws(LedgerError) {
             ledger = try PurchaseLedger(location, policy: policy, asItIs: isCheck || values["--dry-run"] != nil)
         } catch {
             throw ConfigurationError("--ledger: \(error)", isTemporary: error.code == .storeUnavailable)
         }
-        if ledger.wasCreated { print(LedgerService.createdMessage, true) }
     }
 
     /// - Returns: The exit status: 0, 1 if notifications do not arrive or Apple cannot be asked, or 2 if something of the configuration is wrong.
     package func check() -> Int32 {
         var check = CheckApple(ledger) { print($0, false) }
-        return check.run(file.askers)
+        return check.run(askers)
     }
 
     // MARK: Reconciling
@@ -68,21 +73,25 @@ package struct AskAppleCommand {
             }
             since = date
         }
+        if let account = values["--account"], !LedgerText.isStorable(account) {
+            throw ConfigurationError("--account must have 1 to 255 bytes without NUL")
+        }
         if since != nil, values["--account"] != nil {
             throw ConfigurationError("--since and --account exclude each other")
         }
+        if values["--ended"] != nil {
+            guard since == nil, values["--account"] == nil else {
+                throw ConfigurationError("--ended excludes --since and --account")
+            }
+            do throws(LedgerError) { try listEnded() } catch { throw Self.interrupted(error) }
+            return 0
+        }
         let hasGap = Atomic(false)
-        let ended = Mutex<[String]>([])
         var options = Reconciler.Options(ledger.policy.surroundings)
         options.onFinding = { finding in
-            switch finding {
-            case .gap: hasGap.store(true, ordering: .relaxed)
-            case .endedUnheard(let app, let id):
-                ended.withLock { $0.append("ended \(app.bundleID) \(app.environment.rawValue) \(id)") }
-            default: break
-            }
+            if case .gap = finding { hasGap.store(true, ordering: .relaxed) }
         }
-        let reconciler = Reconciler(ledger, file.askers.map(\.app), options)
+        let reconciler = Reconciler(ledger, askers.map(\.app), options)
         var nextReport = ContinuousClock.now + .seconds(5)
         do throws(LedgerError) {
             let result = try reconciler.reconcile(
@@ -93,11 +102,32 @@ package struct AskAppleCommand {
                 print("\(counts.requestCount) requests, \(counts.seen.total) notifications", true)
             }
             report(result)
-            for line in ended.withLock(\.self) { print(line, false) }
+            if values["--orders"] != nil { print("waiting-for-token \(try ledger.waitingPurchaseCount())", false) }
+            if values["--account"] == nil { try ledger.forEachPurchaseWithoutOwner(report) }
+            if let message = result.configuration { print(message, true) }
+            if values["--dry-run"] == nil { try listEnded() }
             if result.status == 0, hasGap.load(ordering: .relaxed) || result.counts.refused.total > 0 { return 1 }
             return result.status
         } catch {
-            throw ConfigurationError("\(error); run it again, and it goes on", isTemporary: true)
+            throw Self.interrupted(error)
+        }
+    }
+
+    private static func interrupted(_ error: LedgerError) -> ConfigurationError {
+        ConfigurationError("\(error); run it again, and it goes on", isTemporary: true)
+    }
+
+    /// Prints the periods that ended unheard, and notes that they were listed: what is killed in between lists some twice.
+    private func listEnded() throws(LedgerError) {
+        while case let periods = try ledger.endedPeriods(limit: 1000), !periods.isEmpty {
+            for period in periods {
+                let (name, account) = (period.name, period.account.map { " " + $0.printable } ?? "")
+                print(
+                    "ended \(name.bundleID.printable) \(name.environment.rawValue) \(name.transactionID.printable)\(account)",
+                    false)
+            }
+            if values["--dry-run"] != nil { return }
+            try ledger.noteListed(periods, at: ledger.policy.surroundings.date())
         }
     }
 
@@ -112,7 +142,9 @@ package struct AskAppleCommand {
         ] { print("\(name) \(count)", false) }
         for (title, counts) in [("recovered", counts.recovered), ("refused", counts.refused)] {
             for (item, count) in counts {
-                print("\(title) \(item.app.bundleID) \(item.app.environment.rawValue) \(item.name) \(count)", false)
+                print(
+                    "\(title) \(item.app.bundleID) \(item.app.environment.rawValue) \(item.name.printable) \(count)",
+                    false)
             }
         }
         for (kind, count) in result.events { print("would-tell \(kind) \(count)", false) }
@@ -122,12 +154,12 @@ package struct AskAppleCommand {
         for (app, from, until) in result.gaps {
             print("gap \(app.bundleID) \(app.environment.rawValue) \(from) \(until)", false)
         }
-        for purchase in result.unowned {
-            print(
-                "unowned \(purchase.app.bundleID) \(purchase.app.environment.rawValue) \(purchase.transactionID) \(purchase.productID) \(purchase.purchaseDate)",
-                false)
-        }
-        if let message = result.configuration { print(message, true) }
+    }
+
+    private func report(_ purchase: UnownedPurchase) {
+        print(
+            "unowned \(purchase.app.bundleID.printable) \(purchase.app.environment.rawValue) \(purchase.transactionID.printable) \(purchase.productID.printable) \(purchase.purchaseDate)",
+            false)
     }
 }
 

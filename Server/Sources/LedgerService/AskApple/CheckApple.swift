@@ -200,7 +200,7 @@ struct CheckApple {
         let isCut = pageCount == Self.maximumPageCount
         say("Notifications of the last 7 days\(isCut ? ", the first \(pageCount) pages" : ""):")
         for (type, count) in counts.sorted(by: { $0.key.string.utf8.lexicographicallyPrecedes($1.key.string.utf8) }) {
-            say("  \(type.string): \(count.sent) sent, \(count.recorded) in the ledger")
+            say("  \(type.string.printable): \(count.sent) sent, \(count.recorded) in the ledger")
         }
         for (code, count) in refused {
             say("  refused (\(code.string)): \(count)", .trouble)

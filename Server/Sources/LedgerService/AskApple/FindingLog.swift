@@ -34,7 +34,6 @@ final class FindingLog: Sendable {
             guard isNews("swallowed \(type)") else { return }
             log.write(.error, "notification-swallowed", members(app) + [("type", .text(type))] + named("uuid", uuid))
         case .endedUnheard(let app, let id):
-            guard isNews("ended") else { return }
             log.write(.warning, "period-ended-unheard", members(app) + [("transaction_id", .text(id))])
         case .failed(let question, let failure):
             log.write(
@@ -46,7 +45,6 @@ final class FindingLog: Sendable {
         case .dropped(let app, let count):
             log.write(.warning, "questions-dropped", members(app) + [("count", .number(count))])
         case .statusMismatch(let app, let id):
-            guard isNews("status") else { return }
             log.write(.warning, "status-mismatch", members(app) + [("original_transaction_id", .text(id))])
         case .clockSkew(let app, let skew):
             guard isNews("clock \(app)") else { return }

@@ -8,24 +8,33 @@ import StrictText
 /// `POST /v1/recover`: asks the App Store about one purchase, and records what it signed.
 struct RecoverRoute: Sendable {
     let askApple: AskApple
+    /// The apps and environments of the server.
+    let accepted: VerificationPolicy
     /// Where requests for an account are recorded, as those to redeem are; `nil` for nowhere.
     let attempts: AttemptLog?
     let clock: @Sendable () -> Instant
 
     func recover(_ request: Request) throws -> Reconciler.RecoveryResult {
         let asked = try RecoverRequest(request.body.span)
-        // Before Apple is asked: if the account is deleted meanwhile, its attempt is not recorded.
+        if let account = asked.account { try LedgerText.check(account, "account") }
+        // The same id can be another purchase in the other environment.
+        guard let environment = asked.environment ?? accepted.onlyEnvironment,
+            accepted.environments.contains(environment)
+        else { throw RequestFault.environment }
         let now = clock()
+        // Before Apple is asked: if the account is deleted meanwhile, its attempt is not recorded.
+        let floor = attempts?.lastFloor
         func attempted(_ code: String, _ outcomes: [TransactionOutcome] = []) {
             guard let account = asked.account else { return }
             // Its digest is that of the id. There is no evidence to keep.
             var attempt = Attempt(
                 request.id, of: account, Array(asked.subject.id.utf8), code: code, outcomes, at: now)
             attempt?.evidence = nil
+            attempt?.order = floor
             attempts?.add(attempt)
         }
         do {
-            let result = try recover(asked)
+            let result = try recover(asked, in: environment)
             attempted("ok", result.outcomes)
             return result
         } catch {
@@ -34,13 +43,17 @@ struct RecoverRoute: Sendable {
         }
     }
 
-    private func recover(_ asked: RecoverRequest) throws -> Reconciler.RecoveryResult {
-        let apps = askApple.askedApps
-        // An id names neither app nor environment. Apple looks orders up in production only.
-        let production = apps.filter { $0.environment == .production }
+    private func recover(
+        _ asked: RecoverRequest, in environment: AppStoreEnvironment
+    ) throws -> Reconciler.RecoveryResult {
+        // An id names no app, and no two apps have one in an environment.
+        let apps = askApple.askedApps.filter { $0.environment == environment }
+        guard !apps.isEmpty else {
+            throw RequestFault.invalid("'environment' is none in which the server asks the App Store")
+        }
         // What one app cannot say, because its key is refused, another one may.
         var fault = LedgerFault.unknownToApple
-        for app in asked.isOrder && !production.isEmpty ? production : apps {
+        for app in apps {
             do throws(Reconciler.RecoveryError) {
                 return try askApple.reconciler.recover(asked.subject, of: app, for: asked.account)
             } catch {
@@ -71,12 +84,6 @@ struct RecoverRoute: Sendable {
         if let sequence = result.sequence { writer.integer(sequence) } else { writer.null() }
         writer.endObject()
         return Response(body: writer.bytes)
-    }
-}
-
-extension RecoverRequest {
-    fileprivate var isOrder: Bool {
-        if case .order = subject { true } else { false }
     }
 }
 

@@ -68,7 +68,6 @@ package struct LedgerImport {
         self.policy = policy
         ledger = try Self.open(location, policy, asItIs: isTrial)
         linesTogether = ledger.importedTogether
-        if ledger.wasCreated { print(LedgerService.createdMessage, true) }
     }
 
     private static func location(_ values: OptionTable.Values) throws(ConfigurationError) -> String {

@@ -9,7 +9,7 @@ final class TrialLedger {
 
     init(_ policy: LedgerPolicy) throws(LedgerError) {
         path = System.temporaryPath("receipt-server-import")
-        ledger = try PurchaseLedger(path, policy: policy)
+        ledger = try PurchaseLedger(creating: path, policy: policy)
         try ledger.prepareTrial()
     }
 

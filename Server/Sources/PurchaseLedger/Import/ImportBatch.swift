@@ -183,7 +183,7 @@ struct ImportBatch {
         // A grant without evidence is in no part.
         if family.subscription != nil { try families.undivide(family.id) }
         if family.account == nil {
-            try families.claim(family.id, for: spent.account, restingOn: .lasting, at: spent.date)
+            try families.claim(family.id, for: spent.account, restingOn: .lasting, in: .stated, at: spent.date)
         }
         var grants = Grants()
         try grants.insert(grant(spent), connection, at: spent.date)

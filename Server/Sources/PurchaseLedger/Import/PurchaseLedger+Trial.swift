@@ -95,8 +95,8 @@ extension PurchaseLedger {
                 """
             return [
                 (
-                    "families (id, account, claimed_at, is_member, basis)", 5,
-                    "id, account, claimed_at, is_member, basis", "families", "id"
+                    "families (id, account, claimed_at, is_member, basis, claim_number)", 6,
+                    "id, account, claimed_at, is_member, basis, claim_number", "families", "id"
                 ),
                 ("identifiers", 4, columns("identifiers", "\(transaction) family_id"), "identifiers", "family_id"),
                 (

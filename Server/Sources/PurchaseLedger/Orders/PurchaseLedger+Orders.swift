@@ -63,6 +63,9 @@ enum OrderQuery {
 }
 
 extension PurchaseLedger {
+    /// The number of open orders from which on an account gets no other one without an idempotency key, and with one.
+    package static let maximumOrderCounts = (withoutKey: 100, withKey: 1000)
+
     /// Records that an account is about to buy a product, and returns the order, which has the account's token.
     ///
     /// The next new purchase of the account, app, environment and product closes its oldest open order.
@@ -74,7 +77,7 @@ extension PurchaseLedger {
     ///   - environment: The environment of the purchase.
     ///   - idempotencyKey: A text of 1 to 255 bytes that is the same when the request is sent again: the answer is the same order. `nil` for none.
     ///   - now: The date of the order.
-    /// - Throws: `idempotency-key-reused` if the key belongs to an order of the account for something else.
+    /// - Throws: `idempotency-key-reused` if the key belongs to an order of the account for something else, and `too-many-orders` if the account has 100 open orders, or with a key 1,000.
     public func order(
         _ productID: String, for account: String, bundleID: String, in environment: AppStoreEnvironment,
         idempotencyKey: String? = nil, at now: Instant = .now
@@ -95,6 +98,10 @@ extension PurchaseLedger {
                 _ = try connection.register(
                     AccountTokens.Registration(token: token, account: account, isMade: true), policy, at: now)
             }
+            // One order of an account at a time, so that there are never more than its limit.
+            try connection.run(
+                "SELECT 1 FROM account_tokens WHERE token = $1" + connection.dialect.rowLock, [.text(token.description)]
+            )
             let rows = try connection.run(
                 """
                 INSERT INTO orders VALUES ($1, $2, $3, $4, $5, $6, $7, $8, NULL) ON CONFLICT DO NOTHING RETURNING id
@@ -104,6 +111,16 @@ extension PurchaseLedger {
                     .text(token.description), SQLValue(idempotencyKey), SQLValue(now),
                 ])
             guard rows.isEmpty else {
+                let limits = Self.maximumOrderCounts
+                let limit = idempotencyKey == nil ? limits.withoutKey : limits.withKey
+                let open = try connection.run(
+                    """
+                    SELECT COUNT(*) FROM (SELECT 1 FROM orders WHERE account = $1 AND transaction_id IS NULL
+                        AND created_at > $2 LIMIT \(limit + 1)) AS open
+                    """, [.text(account), SQLValue(now - orderTime)])
+                guard try open[0].integer(0) <= limit else {
+                    throw LedgerError(.tooManyOrders, "\(limit) are open")
+                }
                 return Order(
                     id: id, account: account, environment: environment, bundleID: bundleID, productID: productID,
                     token: token, createdAt: now, state: .open, transactionID: nil)

@@ -120,3 +120,17 @@ extension SQLConnection {
             [.text(account), .text(other)])
     }
 }
+
+extension PurchaseLedger {
+    /// The number of purchases that wait for a token that no account has.
+    package func waitingPurchaseCount() throws(LedgerError) -> Int {
+        try store.read { (connection) throws(LedgerError) in
+            let rows = try connection.run(
+                """
+                SELECT COUNT(DISTINCT family_id) FROM waiting_tokens WHERE told_at IS NULL
+                    AND NOT EXISTS (SELECT 1 FROM account_tokens WHERE account_tokens.token = waiting_tokens.token)
+                """)
+            return try Int(rows[0].integer(0))
+        }
+    }
+}

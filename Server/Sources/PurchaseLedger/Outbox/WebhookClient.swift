@@ -10,7 +10,9 @@ final class WebhookClient {
 
     private let webhook: Webhook
     private let date: @Sendable () -> Instant
-    private let handle: UnsafeMutableRawPointer?
+    private var handle: UnsafeMutableRawPointer?
+    /// Whether the last request was answered as a whole.
+    private var isAnswered = true
 
     /// - Parameter date: The date of a signature.
     init(_ webhook: Webhook, _ date: @escaping @Sendable () -> Instant) {
@@ -28,7 +30,13 @@ final class WebhookClient {
     ///
     /// - Returns: `nil` if the receiver answered with a status of 200 to 299, or what went wrong.
     func send(_ event: String, id: String) -> String? {
+        // What a receiver sends before it is asked is no answer to what comes next.
+        if let handle = unsafe handle, unsafe !isAnswered || ledger_curl_has_unread(handle) {
+            unsafe curl_easy_cleanup(handle)
+            unsafe self.handle = curl_easy_init()
+        }
         guard let handle = unsafe handle else { return "libcurl is not available" }
+        isAnswered = false
         unsafe curl_easy_reset(handle)
         let body = Array(event.utf8)
         let signature: String
@@ -43,6 +51,7 @@ final class WebhookClient {
         }
         defer { unsafe curl_slist_free_all(headers) }
         var received = 0
+        var answerHeaders = ledger_curl_headers()
         let numbers: [(CURLoption, Int)] = [
             (CURLOPT_POST, 1), (CURLOPT_NOSIGNAL, 1), (CURLOPT_TIMEOUT, Self.timeLimit), (CURLOPT_CONNECTTIMEOUT, 5),
             // A redirect could lead anywhere, also out of HTTPS.
@@ -58,10 +67,15 @@ final class WebhookClient {
         isSet = unsafe isSet && ledger_curl_set_body(handle, body, body.count) == CURLE_OK
         guard isSet else { return "libcurl lacks an option" }
         let code = unsafe withUnsafeMutablePointer(to: &received) { received in
-            unsafe ledger_curl_ignore_answer(handle, received)
-            return unsafe curl_easy_perform(handle)
+            unsafe withUnsafeMutablePointer(to: &answerHeaders) { headers in
+                unsafe ledger_curl_ignore_answer(handle, received)
+                unsafe ledger_curl_watch_headers(handle, headers)
+                return unsafe curl_easy_perform(handle)
+            }
         }
         guard code == CURLE_OK else { return unsafe String(cString: curl_easy_strerror(code)) }
+        guard answerHeaders.are_complete != 0 else { return "the answer ends within its headers" }
+        isAnswered = true
         let status = unsafe ledger_curl_status(handle)
         return 200..<300 ~= status ? nil : "status \(status)"
     }

@@ -68,20 +68,27 @@ extension PurchaseLedger {
         return (isNew, ended)
     }
 
-    /// Returns what a notification of the history would change, and changes nothing.
+    /// Returns what a notification of the history would change after those that were tried before, and changes nothing.
     ///
-    /// - Returns: The kinds of the events; `nil` if the ledger has the notification.
+    /// - Returns: The kinds of the events; `nil` if the ledger has the notification, or it was tried before.
     package func trial(
-        fromHistory notification: VerifiedNotification, at now: Instant
+        fromHistory notification: VerifiedNotification, after earlier: inout TriedNotifications, at now: Instant
     ) throws(LedgerError) -> [String]? {
         let brought = BroughtEvidence(.notification(notification))
+        guard earlier.isNew(notification) else { return nil }
         let known = try store.read { (connection) throws(LedgerError) in
             try connection.isKnown(notification)
         }
         if known { return nil }
         let kinds = TrialResult()
+        let before = earlier.add(brought)
         do throws(LedgerError) {
             try store.write { [policy] (connection) throws(LedgerError) in
+                if let before {
+                    var transaction = try LedgerTransaction(
+                        recording: before, policy, connection, .reconciliation, at: now)
+                    try transaction.decide()
+                }
                 var transaction = try LedgerTransaction(
                     recording: brought, policy, connection, .reconciliation, at: now)
                 try transaction.decide()
@@ -210,6 +217,36 @@ extension PurchaseLedger {
                 try connection.ask(questions, at: now)
             }
         }
+    }
+}
+
+/// What notifications said that a dry run has tried. A run would have recorded it.
+package struct TriedNotifications {
+    private var uuids: Set<UTF8Bytes> = []
+    /// What was said of purchases that belong together.
+    private var said: [Int: (purchases: [SignedPurchase], renewals: [SubscriptionRenewal], keys: Set<TransactionKey>)] =
+        [:]
+    private var numbers: [TransactionKey: Int] = [:]
+    private var count = 0
+
+    package init() {}
+
+    fileprivate mutating func isNew(_ notification: VerifiedNotification) -> Bool {
+        guard let uuid = notification.notificationUUID else { return true }
+        return uuids.insert(UTF8Bytes(uuid)).inserted
+    }
+
+    /// Adds what a notification says, and returns what was said of the same purchases before; `nil` for nothing.
+    fileprivate mutating func add(_ brought: BroughtEvidence) -> BroughtEvidence? {
+        let earlier = Set(brought.keys.compactMap { numbers[$0] }).sorted().compactMap { said.removeValue(forKey: $0) }
+        let before = (purchases: earlier.flatMap(\.purchases), renewals: earlier.flatMap(\.renewals))
+        count += 1
+        let keys = earlier.reduce(into: brought.keys) { $0.formUnion($1.keys) }
+        for key in keys { numbers[key] = count }
+        said[count] = (
+            before.purchases + brought.purchases.map(\.signed), before.renewals + brought.renewals, keys
+        )
+        return earlier.isEmpty ? nil : BroughtEvidence(before.purchases, before.renewals)
     }
 }
 

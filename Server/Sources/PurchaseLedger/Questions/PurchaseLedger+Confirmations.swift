@@ -145,13 +145,36 @@ extension PurchaseLedger {
 
     // MARK: Owners
 
-    /// Purchases that nobody owns, the newest first.
-    package func purchasesWithoutOwner(limit: Int = 1000) throws(LedgerError) -> [UnownedPurchase] {
-        let rows = try store.read { (connection) throws(LedgerError) in
+    /// Calls a closure with each purchase that nobody owns, the newest first.
+    package func forEachPurchaseWithoutOwner(_ body: (UnownedPurchase) -> Void) throws(LedgerError) {
+        var last = Int64.max
+        while case let rows = try purchasesWithoutOwner(before: last), let row = rows.last {
+            last = try row.integer(4)
+            for row in rows {
+                let purchase: Purchase = try StoredJSON.decode(row.text(3))
+                body(
+                    UnownedPurchase(
+                        app: try AskedApp(row), transactionID: try row.text(2),
+                        originalTransactionID: purchase.originalTransactionID, productID: purchase.productID,
+                        purchaseDate: purchase.purchaseDate, hasToken: purchase.appAccountToken != nil))
+            }
+        }
+    }
+
+    /// Those of some families.
+    private func purchasesWithoutOwner(before family: Int64) throws(LedgerError) -> [SQLRow] {
+        try store.read { (connection) throws(LedgerError) in
             try connection.run(
                 """
-                SELECT evidence.environment, evidence.bundle_id, evidence.transaction_id, evidence.purchase
-                FROM (SELECT id FROM families WHERE account IS NULL ORDER BY id DESC LIMIT $1) AS unowned
+                SELECT evidence.environment, evidence.bundle_id, evidence.transaction_id, evidence.purchase, unowned.id
+                FROM (
+                    SELECT families.id FROM families WHERE account IS NULL AND families.id < $1
+                        AND EXISTS (SELECT 1 FROM identifiers JOIN evidence
+                            ON evidence.environment = identifiers.environment
+                            AND evidence.bundle_id = identifiers.bundle_id
+                            AND evidence.transaction_id = identifiers.transaction_id
+                            WHERE identifiers.family_id = families.id)
+                    ORDER BY families.id DESC LIMIT 1000) AS unowned
                 JOIN identifiers ON identifiers.family_id = unowned.id
                 JOIN evidence ON evidence.environment = identifiers.environment
                     AND evidence.bundle_id = identifiers.bundle_id
@@ -160,14 +183,7 @@ extension PurchaseLedger {
                     WHERE first.environment = evidence.environment AND first.bundle_id = evidence.bundle_id
                         AND first.transaction_id = evidence.transaction_id)
                 ORDER BY unowned.id DESC, evidence.transaction_id
-                """, [.integer(Int64(limit))])
-        }
-        return try rows.map { (row) throws(LedgerError) in
-            let purchase: Purchase = try StoredJSON.decode(row.text(3))
-            return UnownedPurchase(
-                app: try AskedApp(row), transactionID: try row.text(2),
-                originalTransactionID: purchase.originalTransactionID, productID: purchase.productID,
-                purchaseDate: purchase.purchaseDate, hasToken: purchase.appAccountToken != nil)
+                """, [.integer(family)])
         }
     }
 

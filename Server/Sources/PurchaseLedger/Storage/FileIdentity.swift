@@ -35,4 +35,10 @@ struct FileIdentity: Equatable {
         device = UInt64(truncatingIfNeeded: status.st_dev)
         inode = UInt64(truncatingIfNeeded: status.st_ino)
     }
+
+    /// The number of bytes of a file; 0 if there is none.
+    static func byteCount(_ path: String) -> Int {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 ? Int(status.st_size) : 0
+    }
 }

@@ -144,6 +144,9 @@ struct SQLDialect: Sendable {
     let skippingRowLock: String
     /// Reserves as many numbers for new families as `$1` says; `nil` where a number is known when its row is made.
     let familyNumbers: String?
+    /// What numbers claims, and the number of the next one.
+    let claimNumbers: String
+    let nextClaimNumber: String
     /// Statements before a migration: two servers may start at the same time, and the second waits however long the first takes.
     let migrationLock: [String]
     /// Statements that lock the names of accounts until the end of the transaction: those of an array, in its order, shared by those that write them, or one alone to remove it.
@@ -186,7 +189,7 @@ struct SQLDialect: Sendable {
             isServer: isServer, text: text, rowNumber: rowNumber, bytes: bytes, inPrimaryKey: inPrimaryKey,
             arrayBegin: arrayBegin, arrayEnd: arrayEnd, texts: texts, rowsOfTransactions: rowsOfTransactions,
             maximumSingleCount: maximumSingleCount, rowLock: "", skippingRowLock: "", familyNumbers: nil,
-            migrationLock: [],
+            claimNumbers: claimNumbers, nextClaimNumber: nextClaimNumber, migrationLock: [],
             sharedAccountLocks: [], accountLock: [], tokenLocks: nil, sharedFloorLock: [], floorLock: [],
             tableQuestion: tableQuestion, eventDatesAsText: eventDatesAsText)
     }
@@ -200,7 +203,11 @@ struct SQLDialect: Sendable {
             (SELECT * FROM \(table) WHERE environment = $1 AND bundle_id = $2
                 AND transaction_id IN (SELECT value FROM json_each($3)))
             """
-        }, maximumSingleCount: 4, rowLock: "", skippingRowLock: "", familyNumbers: nil, migrationLock: [],
+        }, maximumSingleCount: 4, rowLock: "", skippingRowLock: "", familyNumbers: nil,
+        claimNumbers: "CREATE INDEX families_by_claim ON families (claim_number) WHERE claim_number IS NOT NULL",
+        nextClaimNumber:
+            "(SELECT COALESCE(MAX(claim_number), 0) + 1 FROM families WHERE claim_number IS NOT NULL)",
+        migrationLock: [],
         sharedAccountLocks: [], accountLock: [], tokenLocks: nil, sharedFloorLock: [], floorLock: [],
         tableQuestion: "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'ledger_schema'",
         eventDatesAsText: """
@@ -224,7 +231,7 @@ struct SQLDialect: Sendable {
         skippingRowLock: " FOR UPDATE SKIP LOCKED",
         familyNumbers: """
             SELECT nextval((SELECT pg_get_serial_sequence('families', 'id')::regclass)) FROM generate_series(1, $1)
-            """,
+            """, claimNumbers: "CREATE SEQUENCE claim_numbers", nextClaimNumber: "nextval('claim_numbers')",
         migrationLock: [
             "SET LOCAL lock_timeout = 0", "SELECT pg_advisory_xact_lock(7310579653419)",
             "SET LOCAL lock_timeout = '5s'",

@@ -16,9 +16,10 @@ final class SQLiteConnection: SQLConnection {
     /// - Parameters:
     ///   - identity: The file to which the path must lead.
     ///   - vfs: The name of what SQLite asks of the operating system; `nil` for its own.
-    ///   - asItIs: Whether the file keeps its kind of journal, which is in it.
+    ///   - opening: A file that is opened as it is keeps its kind of journal, which is in it.
     init(
-        path: String, _ identity: FileIdentity?, vfs: String? = nil, isReader: Bool = false, asItIs: Bool = false
+        path: String, _ identity: FileIdentity?, vfs: String? = nil, isReader: Bool = false,
+        _ opening: LedgerOpening = .existing
     ) throws(LedgerError) {
         var handle: OpaquePointer?
         // The pool gives a connection to one thread at a time. Without CREATE, a deleted file is an error, and not an empty ledger.
@@ -31,6 +32,10 @@ final class SQLiteConnection: SQLConnection {
         }
         unsafe self.handle = unsafe opened
         unsafe sqlite3_busy_timeout(opened, 5000)
+        files.append((path, identity))
+        try checkFiles()
+        if opening != .creating { try checkTables(of: path) }
+        let asItIs = opening == .asItIs
         let journal = try run(asItIs ? "PRAGMA journal_mode" : "PRAGMA journal_mode=WAL").first?.text(0)
         // FULL: in WAL mode, only this makes a commit durable before it returns.
         for pragma in [
@@ -46,7 +51,6 @@ final class SQLiteConnection: SQLConnection {
         }
         // A read opens the log and its index.
         try run("SELECT 1 FROM sqlite_schema LIMIT 1")
-        files.append((path, identity))
         // They are beside the file itself, also where the path is a symbolic link.
         let hasLog = !asItIs || journal?.hasSameBytes(as: "wal") ?? false
         if hasLog, let file = unsafe sqlite3_db_filename(opened, "main") {
@@ -73,10 +77,28 @@ final class SQLiteConnection: SQLConnection {
             guard let identity, FileIdentity(path: path) == identity else {
                 throw LedgerError(
                     .storeUnavailable,
-                    "\(path) was deleted or replaced while the ledger was open; restart the program to use what is there now"
+                    "\(path) was deleted or replaced while the ledger was open; stop the program, restore the file, and start again"
                 )
             }
         }
+    }
+
+    /// Throws an error if the file has no ledger, before anything is written to it.
+    private func checkTables(of path: String) throws(LedgerError) {
+        let rows: [SQLRow]
+        var isCutShort = false
+        do throws(LedgerError) {
+            rows = try run(dialect.tableQuestion)
+            // SQLite reads the rest of a last page as zeros. What a checkpoint has begun to write is in the log.
+            let pageByteCount = try Int(run("PRAGMA page_size").first?.integer(0) ?? 1)
+            isCutShort =
+                FileIdentity.byteCount(path) % max(pageByteCount, 1) != 0 && FileIdentity.byteCount(path + "-wal") == 0
+        } catch {
+            // A file that was cut short, or is none of SQLite's.
+            guard [SQLITE_NOTADB, SQLITE_CORRUPT].contains(unsafe sqlite3_errcode(handle) & 0xFF) else { throw error }
+            throw LedgerError(.noLedger, "\(Schema.missing.detail); \(error.detail)")
+        }
+        guard !rows.isEmpty, !isCutShort else { throw Schema.missing }
     }
 
     func run(_ statements: [SQLStatement]) throws(LedgerError) -> [[SQLRow]] {

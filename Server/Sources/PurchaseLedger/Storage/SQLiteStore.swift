@@ -39,12 +39,17 @@ struct SQLiteStore: LedgerStore {
 
     /// - Parameters:
     ///   - vfs: The name of what SQLite asks of the operating system; `nil` for its own.
-    ///   - asItIs: Whether a missing file is an error, and the file keeps its kind of journal.
-    init(path: String, vfs: String? = nil, asItIs: Bool = false) throws(LedgerError) {
+    init(path: String, vfs: String? = nil, _ opening: LedgerOpening = .existing) throws(LedgerError) {
         _ = Self.configuration
+        // SQLite would take an empty file for a new database, and delete the log of the old one.
+        if FileIdentity.byteCount(path) == 0 {
+            guard opening == .creating else { throw Schema.missing }
+            guard FileIdentity.byteCount(path + "-wal") == 0 else {
+                throw LedgerError(.ledgerExists, "\(path)-wal is the log of a ledger whose file was deleted")
+            }
+        }
         // To close a file that is there would end the locks of other connections of this process.
         if FileIdentity(path: path) == nil {
-            if asItIs { throw Schema.missing }
             // SQLite would make the file readable for everyone, and gives the files beside it the same permissions.
             let file = unsafe open(path, O_CREAT | O_RDWR | O_CLOEXEC, mode_t(0o600))
             guard file >= 0 else {
@@ -55,11 +60,11 @@ struct SQLiteStore: LedgerStore {
         self.path = path
         let identity = FileIdentity(path: path)
         writer = ConnectionPool(limit: 1) { () throws(LedgerError) in
-            try SQLiteConnection(path: path, identity, vfs: vfs, asItIs: asItIs)
+            try SQLiteConnection(path: path, identity, vfs: vfs, opening)
         }
         // Reading computes, and a thread that waits for another one computes twice.
         readers = ConnectionPool(limit: max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 16)) { () throws(LedgerError) in
-            try SQLiteConnection(path: path, identity, vfs: vfs, isReader: true, asItIs: asItIs)
+            try SQLiteConnection(path: path, identity, vfs: vfs, isReader: true, opening)
         }
     }
 

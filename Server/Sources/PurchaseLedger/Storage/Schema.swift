@@ -7,17 +7,34 @@ enum Schema {
         [
             first(dialect), second(dialect) + OrderTables.statements(dialect) + parts(dialect),
             SupportTables.statements(dialect), QuestionTables.statements(dialect), CommitMarks.tables(dialect),
-            SeatTables.statements(dialect) + UnnamedNotification.tables(dialect) + ImportTables.statements(dialect)
-                + SupportTables.evidenceDigests(dialect),
+            // Indexes of large tables take long: before grants are locked.
+            EndedPeriod.tables(dialect) + SupportTables.evidenceDigests(dialect) + SeatTables.statements(dialect)
+                + UnnamedNotification.tables(dialect)
+                + LedgerSummary.tables(dialect) + ClaimOrder.statements(dialect)
+                + ImportTables.statements(dialect),
         ]
     }
 
     /// The version of today.
     private static let latest = versions(.sqlite).count
 
-    /// Makes the tables, in one transaction, or changes them, in one for each version.
+    /// Makes the tables, in one transaction.
     ///
-    /// - Returns: The version that was found, which is 0 if there were none, and the one of today.
+    /// - Throws: `ledger-exists` if they are there.
+    static func create(_ store: some LedgerStore) throws(LedgerError) {
+        try store.migrate { (connection) throws(LedgerError) in
+            for statement in connection.dialect.migrationLock { try connection.run(statement) }
+            guard try found(connection).isEmpty else { throw LedgerError(.ledgerExists, "a ledger is there") }
+            try connection.run("CREATE TABLE IF NOT EXISTS ledger_schema (version BIGINT NOT NULL)")
+            for statement in versions(connection.dialect).joined() { try connection.run(statement) }
+            try connection.run("INSERT INTO ledger_schema VALUES ($1)", [.integer(Int64(latest))])
+        }
+    }
+
+    /// Changes the tables of older versions, in one transaction for each version.
+    ///
+    /// - Returns: The version that was found, and the one of today.
+    /// - Throws: `no-ledger` if there are no tables.
     static func migrate(_ store: some LedgerStore) throws(LedgerError) -> (found: Int, now: Int) {
         var found: Int?
         while true {
@@ -29,25 +46,27 @@ enum Schema {
 
     /// Throws an error unless the tables are there, and are those of today.
     static func check(_ store: some LedgerStore) throws(LedgerError) {
-        let found = try store.read { (connection) throws(LedgerError) -> Int in
-            if try connection.run(connection.dialect.tableQuestion).isEmpty { return 0 }
-            return try version(connection.run(question))
-        }
-        guard found > 0 else { throw missing }
-        guard found == latest else {
+        let version = try store.read { (connection) throws(LedgerError) in try Self.version(found(connection)) }
+        guard version == latest else {
             throw LedgerError(
-                .olderSchema, "the tables have version \(found), not \(latest); a server changes them when it starts")
+                .olderSchema, "the tables have version \(version), not \(latest); a server changes them when it starts")
         }
     }
 
-    /// Where a ledger is to be opened as it is, there is none.
-    static let missing = LedgerError(.notFound, "there is no ledger; a server makes one when it starts")
+    /// There is no ledger where one is to be.
+    static let missing = LedgerError(
+        .noLedger,
+        "there is none; restore its back-up, or make a new one with 'receipt-server init' or PurchaseLedger(creating:)")
 
-    private static let question = "SELECT version FROM ledger_schema"
+    /// Returns the row that has the version of the tables; none if there are no tables.
+    private static func found(_ connection: any SQLConnection) throws(LedgerError) -> [SQLRow] {
+        if try connection.run(connection.dialect.tableQuestion).isEmpty { return [] }
+        return try connection.run("SELECT version FROM ledger_schema")
+    }
 
-    /// Returns the version of the tables by the answer to ``question``; 0 if they have none.
     private static func version(_ rows: [SQLRow]) throws(LedgerError) -> Int {
-        let found = try rows.first.map { (row) throws(LedgerError) in Int(try row.integer(0)) } ?? 0
+        guard let row = rows.first else { throw missing }
+        let found = Int(try row.integer(0))
         guard found <= latest else {
             throw LedgerError(.newerSchema, "the tables have version \(found); this library knows \(latest)")
         }
@@ -57,16 +76,11 @@ enum Schema {
     /// Returns the version of the tables, and the one that they have now.
     private static func step(_ connection: any SQLConnection) throws(LedgerError) -> (version: Int, next: Int) {
         for statement in connection.dialect.migrationLock { try connection.run(statement) }
-        try connection.run("CREATE TABLE IF NOT EXISTS ledger_schema (version BIGINT NOT NULL)")
-        let found = try connection.run(question)
-        let version = try Self.version(found)
+        let version = try Self.version(found(connection))
         guard version < latest else { return (version, version) }
-        let next = version == 0 ? latest : version + 1
-        for statement in versions(connection.dialect)[version..<next].joined() { try connection.run(statement) }
-        try connection.run(
-            found.isEmpty ? "INSERT INTO ledger_schema VALUES ($1)" : "UPDATE ledger_schema SET version = $1",
-            [.integer(Int64(next))])
-        return (version, next)
+        for statement in versions(connection.dialect)[version] { try connection.run(statement) }
+        try connection.run("UPDATE ledger_schema SET version = $1", [.integer(Int64(version + 1))])
+        return (version, version + 1)
     }
 
     private static func first(_ dialect: SQLDialect) -> [String] {

@@ -33,11 +33,14 @@ package struct Attempt: Sendable {
     package let code: String
     package let outcomes: [Outcome]
     package let transactionCount: Int
+    /// The `sequence` with which the account was answered, or one from before: a deletion has a greater one than all
+    /// before it. `nil` if nothing is known, as of what was sent just now.
+    package var order: Int64?
     var times: Int64 = 1
 
     package init?(
         _ requestID: String, of account: String, _ evidence: [UInt8], isWrapped: Bool = false, code: String,
-        _ outcomes: [TransactionOutcome] = [], at now: Instant
+        _ outcomes: [TransactionOutcome] = [], order: Int64? = nil, at now: Instant
     ) {
         let named = outcomes.prefix(Self.maximumOutcomeCount).map { outcome in
             var name: TransactionName?
@@ -49,6 +52,7 @@ package struct Attempt: Sendable {
         }
         self.init(
             requestID, of: account, evidence, isWrapped: isWrapped, code: code, named, of: outcomes.count, at: now)
+        self.order = order
     }
 
     /// Returns `nil` for an account that the tables cannot hold, and if this host cannot compute a digest.

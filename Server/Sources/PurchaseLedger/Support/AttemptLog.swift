@@ -32,6 +32,8 @@ package final class AttemptLog: @unchecked Sendable {
     private var waitingByteCounts: [UTF8Bytes: Int] = [:]
     private var lostCount: UInt64 = 0
     private var isStopping = false
+    /// A floor of the numbers of events that is no greater than that of now: what is added is after each deletion that has no greater number.
+    private var floor: Int64
     /// While a batch is written.
     private let writing = Monitor()
     /// Within `writing`: the attempts of accounts since theirs were bounded.
@@ -42,6 +44,7 @@ package final class AttemptLog: @unchecked Sendable {
     ///   - keepsEvidence: Whether what was sent is kept, too.
     package init(_ ledger: PurchaseLedger, keeping keepTime: Duration, withEvidence keepsEvidence: Bool) {
         (self.ledger, self.keepTime, self.keepsEvidence) = (ledger, keepTime, keepsEvidence)
+        floor = ledger.firstFloor
     }
 
     /// The attempts that were not recorded, because too many waited or the database did not answer.
@@ -62,6 +65,7 @@ package final class AttemptLog: @unchecked Sendable {
                 if !hasRoom(for: attempt) { attempt.evidence = nil }
                 countWaiting(attempt)
             }
+            attempt.order = attempt.order ?? floor
             waiting.append(attempt)
             return waiting.count == Self.maximumCount / 4
         }
@@ -95,7 +99,7 @@ package final class AttemptLog: @unchecked Sendable {
             }
             if isOver { return }
             do throws(LedgerError) {
-                try write()
+                if try !write() { note(floor: try ledger.sequenceFloor()) }
                 if surroundings.uptime() >= nextCleaning {
                     nextCleaning = surroundings.uptime() + Self.cleaningInterval
                     try ledger.removeAttempts(before: surroundings.date() - keepTime)
@@ -114,8 +118,16 @@ package final class AttemptLog: @unchecked Sendable {
         try write()
     }
 
+    /// What is under way now is after each deletion that has no greater number.
+    package var lastFloor: Int64 { monitor.locked { floor } }
+
+    private func note(floor new: Int64) { monitor.locked { floor = max(floor, new) } }
+
     /// Records what waits.
-    package func write() throws(LedgerError) {
+    ///
+    /// - Returns: Whether there was anything.
+    @discardableResult
+    package func write() throws(LedgerError) -> Bool {
         try writing.locked { () throws(LedgerError) in
             let taken = monitor.locked {
                 defer { waiting = [] }
@@ -133,7 +145,7 @@ package final class AttemptLog: @unchecked Sendable {
             while !rest.isEmpty {
                 let batch = Self.batch(rest)
                 do throws(LedgerError) {
-                    try ledger.record(Array(batch))
+                    note(floor: try ledger.record(Array(batch)))
                 } catch {
                     keep(error.code == .storeUnavailable ? Array(rest) : [], of: rest.count)
                     throw error
@@ -144,6 +156,7 @@ package final class AttemptLog: @unchecked Sendable {
             try ledger.boundAttempts(of: due.sorted().map(\.string))
             if unbounded.count + due.count > Self.countedAccounts { unbounded = [:] }
             for account in due { unbounded[account] = 0 }
+            return !taken.isEmpty
         }
     }
 

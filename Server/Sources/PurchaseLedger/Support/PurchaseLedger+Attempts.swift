@@ -10,28 +10,41 @@ extension PurchaseLedger {
     static let maximumKeptByteCount: Int64 = 8 << 20
 
     /// Records attempts. What was sent before its account was deleted is not recorded.
-    func record(_ attempts: [Attempt]) throws(LedgerError) {
-        guard !attempts.isEmpty else { return }
+    ///
+    /// - Returns: The floor of the numbers: a later deletion has a greater one.
+    @discardableResult
+    func record(_ attempts: [Attempt]) throws(LedgerError) -> Int64 {
         let accounts = Set(attempts.map { UTF8Bytes($0.account) }).sorted().map(\.string)
         let keeps = attempts.contains { $0.evidence != nil }
         // Before the transaction: redemptions wait for that, and compression takes long.
         let evidence = try keeps ? compressed(attempts) : []
         let rows = attempts.map(AttemptRow.init)
         // With the redemptions that are under way, if there is room.
-        try store.write(Self.share(ofRows: rows.reduce(0) { $0 + 1 + $1.transactions.count })) {
+        return try store.write(Self.share(ofRows: rows.reduce(0) { $0 + 1 + $1.transactions.count })) {
             (connection) throws(LedgerError) in
             try connection.lockAccounts(accounts)
+            // Before deletions that are not seen yet.
+            let floor = try connection.sequenceFloor()
             let deletions = try connection.deletions(of: accounts)
             let rows = rows.filter { row in
-                deletions[UTF8Bytes(row.attempt.account)].map { row.attempt.at > $0 } ?? true
+                guard let deletion = deletions[UTF8Bytes(row.attempt.account)], let order = row.attempt.order else {
+                    return true
+                }
+                return order >= deletion
             }
             for row in rows { try connection.insert(row) }
-            guard keeps else { return }
+            guard keeps else { return floor }
             let sent = Set(rows.filter { $0.attempt.evidence != nil }.map { UTF8Bytes($0.attempt.digest) })
             let owners = try connection.keep(evidence.filter { sent.contains(UTF8Bytes($0.digest)) })
                 .union(accounts.map(UTF8Bytes.init))
             for owner in owners.sorted() { try connection.boundEvidence(of: owner.string) }
+            return floor
         }
+    }
+
+    /// The floor of the numbers of events: a later deletion has a greater one.
+    func sequenceFloor() throws(LedgerError) -> Int64 {
+        try store.read { (connection) throws(LedgerError) in try connection.sequenceFloor() }
     }
 
     /// Removes the oldest attempts of accounts that have more than the tables keep. Redemptions do not wait for the look.
@@ -233,21 +246,23 @@ extension SQLConnection {
     }
 
     /// Removes the attempts of an account whose name is locked, also those that a server has not recorded yet; returns whether there were any.
-    func eraseAttempts(of account: String, at now: Instant) throws(LedgerError) -> Bool {
+    ///
+    /// - Parameter number: The floor of the numbers with this deletion.
+    func eraseAttempts(of account: String, number: Int64, at now: Instant) throws(LedgerError) -> Bool {
         try removeDeletions(at: now)
         try write(
             """
-            INSERT INTO deletions (account_digest, deleted_at) VALUES ($1, $2)
-            ON CONFLICT (account_digest) DO UPDATE SET deleted_at = excluded.deleted_at
-            """, [.text(Self.digest(ofAccount: account)), SQLValue(now)])
+            INSERT INTO deletions (account_digest, deleted_at, number) VALUES ($1, $2, $3)
+            ON CONFLICT (account_digest) DO UPDATE SET deleted_at = excluded.deleted_at, number = excluded.number
+            """, [.text(Self.digest(ofAccount: account)), SQLValue(now), .integer(number)])
         let removed = try run(
             "DELETE FROM attempts WHERE account = $1 RETURNING request_id, digest", [.text(account)])
         try removeRest(of: removed)
         return !removed.isEmpty
     }
 
-    /// When accounts were deleted whose attempts a server may still have.
-    fileprivate func deletions(of accounts: [String]) throws(LedgerError) -> [UTF8Bytes: Instant] {
+    /// The numbers with which accounts were deleted whose attempts a server may still have.
+    fileprivate func deletions(of accounts: [String]) throws(LedgerError) -> [UTF8Bytes: Int64] {
         // Few accounts are deleted, and digests take time.
         if try run("SELECT 1 FROM deletions LIMIT 1").isEmpty { return [:] }
         var names: [UTF8Bytes: String] = [:]
@@ -255,12 +270,15 @@ extension SQLConnection {
         let rows = try run([
             SQLQuestion(
                 """
-                SELECT account_digest, deleted_at FROM deletions WHERE account_digest \(dialect.oneOf("$1", names.count))
+                SELECT account_digest, number FROM deletions WHERE account_digest \(dialect.oneOf("$1", names.count))
                 """, oneOf: names.keys.map { .text($0.string) }, dialect)
         ])[0]
-        var deletions: [UTF8Bytes: Instant] = [:]
+        var deletions: [UTF8Bytes: Int64] = [:]
         for row in rows {
-            if let name = names[UTF8Bytes(try row.text(0))] { deletions[UTF8Bytes(name)] = try row.date(1) }
+            if let name = names[UTF8Bytes(try row.text(0))] {
+                // What was deleted by 0.3.0 was deleted before this server started.
+                deletions[UTF8Bytes(name)] = try row.optionalInteger(1) ?? 0
+            }
         }
         return deletions
     }

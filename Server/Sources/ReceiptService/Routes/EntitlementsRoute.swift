@@ -13,7 +13,7 @@ func entitlementsRoute(
         let asked = try EntitlementsRequest(request.body.span)
         let decision = verifier.decision(on: asked.evidence, at: asked.date, productTypes: productTypes)
         return Response(
-            status: decision.httpStatus, body: Array(decision.json(for: .httpClient).utf8),
+            status: decision.httpStatus, body: Array(decision.json(for: .httpStranger).utf8),
             code: decision.worstRefusal?.error.code ?? "ok")
     }
 }

@@ -50,8 +50,13 @@ package struct ReceiptRoutes: Sendable {
     }
 
     /// The verdicts of all verifiers.
-    package func metrics() -> [MetricFamily] {
+    ///
+    /// - Parameter countedApart: Those that another metric counts, by their codes.
+    package func metrics(without countedApart: [String: UInt64] = [:]) -> [MetricFamily] {
         var all = verifier.counts
+        for (code, count) in countedApart {
+            if let known = all.refused[code] { all.refused[code] = known - min(known, count) }
+        }
         var seen: Set<String> = []
         // A responder that stands at two paths has one verifier.
         for (_, responder) in responders

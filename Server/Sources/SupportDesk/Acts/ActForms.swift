@@ -121,7 +121,8 @@ struct ActForms {
                 return
             }
             visit.page.forms?.form(
-                "/act", hidden: [("act", act.rawValue), ("number", RandomText.make())] + hidden, to: &html
+                "/act", hidden: [("act", act.rawValue), ("number", FormNumber.make(at: desk.clock()))] + hidden,
+                to: &html
             ) { html in
                 fields(id, &html)
                 // What the ledger keeps has 255 bytes, and a letter up to three.

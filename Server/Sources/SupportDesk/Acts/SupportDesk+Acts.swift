@@ -56,7 +56,11 @@ extension SupportDesk {
         // Before Apple is asked: no act is done that cannot be recorded.
         guard LedgerText.isStorable(reason) else { return .failed(.actInvalid, .code("reason"), showing: place) }
         // A page that is loaded again sends its form again.
-        guard try sessions.send(number, of: visit.sessionID) else { return .didBefore(showing: place) }
+        switch try sessions.send(number, of: visit.sessionID, at: clock()) {
+        case .first: break
+        case .repeated: return .didBefore(showing: place)
+        case .tooOld: return .failed(.actTooOld, showing: place)
+        }
         let done: Done
         do throws(LedgerError) {
             done = try perform(act, number, form, reason, place)
@@ -88,7 +92,7 @@ extension SupportDesk {
             try ledger.sendAgain(eventID: form.exactText("event") ?? "", reason: reason, at: now)
             return Done(.didSend, showing: place)
         case .transfer:
-            guard let name, let to = form.text("to") else { return .failed(.actNotFound, showing: place) }
+            guard let name, let to = try recipient(form) else { return .failed(.actNotFound, showing: place) }
             let count = try ledger.transfer(
                 from: account, to: to, transactionID: name.transactionID, in: name.environment, of: name.bundleID,
                 reason: reason, at: now)
@@ -154,6 +158,15 @@ extension SupportDesk {
             let bundleID = form.exactText("bundle"), let id = form.exactText("id")
         else { return nil }
         return TransactionName(environment: environment, bundleID: bundleID, transactionID: id)
+    }
+
+    /// The account that somebody typed. White space at its ends counts if there is an account with it, and is else a slip.
+    private func recipient(_ form: FormBody) throws(LedgerError) -> String? {
+        guard let trimmed = form.text("to") else { return nil }
+        guard let exact = form.typedText("to"), !exact.hasSameBytes(as: trimmed), LedgerText.isStorable(exact),
+            try ledger.history(of: exact, limit: 1) != nil
+        else { return trimmed }
+        return exact
     }
 
     private func quantity(_ form: FormBody) -> Int64? {

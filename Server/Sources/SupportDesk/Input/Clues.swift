@@ -15,7 +15,7 @@ struct Clues {
 
     /// - Parameters:
     ///   - text: The text without its evidence, and without escapes.
-    ///   - whole: The text as it is, whose words count, too: a name can look like an escape.
+    ///   - whole: The text as it is, whose words count, too: a name can look like an escape, and can have white space at its ends.
     init(_ text: [UInt8], of whole: [UInt8]) {
         var seen: Set<UTF8Bytes> = []
         var ranked: [(rank: Int, word: UTF8Bytes)] = []
@@ -27,6 +27,10 @@ struct Clues {
             ranked.append((rank, UTF8Bytes(bytes)))
         }
         add(whole.trimmed, rank: 0)
+        if whole.count <= 2 * Self.maximumByteCount {
+            add(whole[...], rank: 0)
+            add(whole.withLineFeeds[...], rank: 0)
+        }
         // A text of a megabyte is no log line: what is behind its first part is not looked at.
         let texts = [text, whole].map { Array($0.prefix(64 << 10)) }
         for text in texts {
@@ -101,6 +105,13 @@ struct Clues {
         let bytes = word.utf8
         return 8...20 ~= bytes.count && bytes.first == UInt8(ascii: "M")
             && bytes.allSatisfy { 0x30...0x39 ~= $0 || 0x41...0x5A ~= $0 }
+    }
+}
+
+extension Array<UInt8> {
+    /// The bytes with LF for CR LF, which a browser sends for every line break.
+    fileprivate var withLineFeeds: [UInt8] {
+        indices.filter { !(self[$0] == 0x0D && $0 + 1 < count && self[$0 + 1] == 0x0A) }.map { self[$0] }
     }
 }
 

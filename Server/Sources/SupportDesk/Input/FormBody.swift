@@ -36,13 +36,41 @@ struct FormBody {
         return bytes.isEmpty ? nil : String(validating: bytes, as: UTF8.self)
     }
 
-    /// The bytes of a field as text, as they were in the form.
-    func exactText(_ name: StaticString) -> String? {
+    /// The bytes of a field that somebody typed, as text.
+    func typedText(_ name: StaticString) -> String? {
         let bytes = bytes(name)
         return bytes.isEmpty ? nil : String(validating: bytes, as: UTF8.self)
     }
 
+    /// The bytes of a field that the page had, as text, before ``escaped(_:)``.
+    func exactText(_ name: StaticString) -> String? {
+        var bytes = bytes(name)
+        if bytes.starts(with: Self.escapeMark) { bytes = Self.unescaped(bytes.dropFirst(Self.escapeMark.count)) }
+        return bytes.isEmpty ? nil : String(validating: bytes, as: UTF8.self)
+    }
+
+    /// Before a text with escapes. Most names have none.
+    private static let escapeMark = Array("%%".utf8)
+
+    /// Returns a text with escapes (`%0A`) if a browser may change it in a field: it sends every line break as CR LF.
+    static func escaped(_ text: String) -> String {
+        guard text.utf8.starts(with: escapeMark) || !text.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else { return text }
+        var escaped = "%%"
+        for byte in text.utf8 {
+            if 0x21...0x7E ~= byte, byte != UInt8(ascii: "%") {
+                escaped.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                escaped += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+        return escaped
+    }
+
     private static func decoded(_ text: ArraySlice<UInt8>) -> [UInt8] {
+        unescaped(text.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }[...])
+    }
+
+    private static func unescaped(_ text: ArraySlice<UInt8>) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count)
         var index = text.startIndex
@@ -50,7 +78,6 @@ struct FormBody {
             let byte = text[index]
             index += 1
             switch byte {
-            case UInt8(ascii: "+"): bytes.append(UInt8(ascii: " "))
             case UInt8(ascii: "%") where index + 1 < text.endIndex:
                 guard let high = text[index].hexadecimalDigit, let low = text[index + 1].hexadecimalDigit else {
                     bytes.append(byte)

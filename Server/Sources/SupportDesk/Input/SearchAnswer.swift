@@ -62,7 +62,7 @@ struct SearchAnswer {
                 attempts += try desk.ledger.attempts(withDigest: digest)
             }
         }
-        let clues = Clues(rest, of: evidence.isEmpty ? whole : rest)
+        let clues = Clues(rest, of: evidence.isEmpty ? text : rest)
         hasMore = clues.hasMore
         for word in clues.words {
             let found = try desk.ledger.find(word)

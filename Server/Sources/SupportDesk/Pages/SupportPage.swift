@@ -73,6 +73,9 @@ struct Forms {
         _ path: StaticString, _ attributes: [Attribute] = [], hidden: [(name: StaticString, value: String)] = [],
         to html: inout HTMLWriter, content: (inout HTMLWriter) -> Void
     ) {
-        html.form(path, attributes, hidden: [("form", session.formToken)] + hidden, content: content)
+        html.form(
+            path, attributes,
+            hidden: [("form", session.formToken)] + hidden.map { ($0.name, FormBody.escaped($0.value)) },
+            content: content)
     }
 }

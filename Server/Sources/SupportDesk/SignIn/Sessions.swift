@@ -1,3 +1,4 @@
+import AppStoreReceipt
 import LedgerService
 import LibcryptoHandles
 import PurchaseLedger
@@ -13,8 +14,8 @@ struct Session: Sendable {
     let formToken: String
     let begin: Instant
     var last: Instant
-    /// The forms that were sent, the latest last: none does its work twice.
-    var sent: [UTF8Bytes] = []
+    /// The forms that were sent, with their dates: none does its work twice.
+    var sent: [UTF8Bytes: Instant] = [:]
 }
 
 /// The sessions of this process, by the digest of their id. The browser alone has the id.
@@ -24,7 +25,8 @@ final class Sessions: Sendable {
     /// Beyond it, the one that was idle for longest ends: of one token, so that no member of staff ends another's, and of all.
     static let maximumCountOfToken = 32
     static let maximumCount = 4096
-    private static let maximumSentCount = 256
+    /// More forms than anybody sends within ``FormNumber/maximumAge``.
+    private static let maximumSentCount = 4096
 
     private let sessions = Mutex<[DigestValue: Session]>([:])
 
@@ -70,17 +72,29 @@ final class Sessions: Sendable {
         sessions.withLock { $0[digest] = nil }
     }
 
-    /// Notes that a form is sent; `false` if it was before.
-    func send(_ form: String, of id: String) throws(LedgerError) -> Bool {
+    /// What becomes of a form that is sent.
+    enum Sending { case first, repeated, tooOld }
+
+    /// Notes that a form is sent.
+    func send(_ form: String, of id: String, at now: Instant) throws(LedgerError) -> Sending {
         let digest = try AccessTokens.digest(of: id)
+        let date = FormNumber.date(of: form)
         let form = UTF8Bytes(form)
         return sessions.withLock { sessions in
-            guard sessions[digest]?.sent.contains(form) == false else { return false }
-            sessions[digest]?.sent.append(form)
-            if let count = sessions[digest]?.sent.count, count > Self.maximumSentCount {
-                sessions[digest]?.sent.removeFirst()
+            guard var session = sessions[digest] else { return .tooOld }
+            if session.sent[form] != nil { return .repeated }
+            let oldest = now - FormNumber.maximumAge
+            // The clock may have been set back since.
+            if let date, date < oldest || now < date - .seconds(300) { return .tooOld }
+            if session.sent.count >= Self.maximumSentCount {
+                // What is forgotten is refused by its age.
+                session.sent = session.sent.filter { $0.value >= oldest }
             }
-            return true
+            guard session.sent.count < Self.maximumSentCount else { return .tooOld }
+            // A number that no page has is remembered as long as the session lasts.
+            session.sent[form] = date ?? Instant(millisecondsSince1970: .max)
+            sessions[digest] = session
+            return .first
         }
     }
 
@@ -88,7 +102,7 @@ final class Sessions: Sendable {
     func takeBack(_ form: String, of id: String) throws(LedgerError) {
         let digest = try AccessTokens.digest(of: id)
         let form = UTF8Bytes(form)
-        sessions.withLock { $0[digest]?.sent.removeAll { $0 == form } }
+        _ = sessions.withLock { $0[digest]?.sent.removeValue(forKey: form) }
     }
 
     var count: Int { sessions.withLock(\.count) }

@@ -65,6 +65,12 @@ extension SupportPhrase {
             )
         case .claimsEnded: ("{0}: claims that ended: {1}.", "{0}：已结束的席位申领数：{1}。")
         case .claims: ("Their ids: {0}.", "其标识符：{0}。")
+        case .endedPeriods: ("Paid periods that ended unheard", "未及时获知、已结束的付费周期")
+        case .endedAbout:
+            (
+                "The server heard of them after they had ended, so nothing was granted. If you deliver something for each period, deliver it. “receipt-server reconcile --ended” lists all of them, and takes them off this page.",
+                "服务器在这些周期结束后才获知，因此未授予任何内容。如果您按周期交付商品，请补交。“receipt-server reconcile --ended” 会列出全部周期，并将其从本页移除。"
+            )
         case .uncertainClaims: ("Owners to check", "需要核对的所有者")
         case .uncertainAbout:
             (
@@ -369,6 +375,11 @@ extension SupportPhrase {
                 "无法确定是否已执行。重试前请先查看经过。"
             )
         case .actForbidden: ("Nothing was done: your token does not have the scope {0}.", "未执行：您的令牌没有 {0} 权限。")
+        case .actTooOld:
+            (
+                "Nothing was done: the form is too old. This is what is so now; use its form.",
+                "未执行：表单已过期。以下为当前情况，请使用新表单。"
+            )
         case .actNoReason: ("Nothing was done: a reason is required.", "未执行：必须填写原因。")
         case .actNoNumber:
             (

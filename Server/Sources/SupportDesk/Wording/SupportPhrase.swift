@@ -15,7 +15,7 @@ enum SupportPhrase: Words, CaseIterable {
     case search, searchLabel, searchAbout, searched, searchedText, nothingFound, nothingFoundAdvice,
         maybeTransaction, maybeOrder, askForOrder, cannotAskApple, moreFound, moreEvidence, foundEvidence,
         reportAbout, nothingRedeemed, noPurchase, unnamedNotifications, unnamedAbout, claimsEnded, claims,
-        uncertainClaims, uncertainAbout, uncertainClaim
+        uncertainClaims, uncertainAbout, endedPeriods, endedAbout, uncertainClaim
 
     // The answer
     case transactionStory, appleOrder, has, hasPeriod, renewedNow, hadPeriod, hadBefore, nobodyHas, refundedNow,
@@ -49,6 +49,6 @@ enum SupportPhrase: Words, CaseIterable {
         setQuantity, setQuantityAbout, quantity, followApple, followAppleAbout, grantProduct,
         grantProductAbout, productID, bundleID, askApple, askAppleAbout, didSend, didTransfer, didAdjust,
         didGrant, didBefore, didAsk, actNotFound, actInvalid, actRefunded, actFailed,
-        actForbidden, actNoReason, actNoNumber, appleAnswered, appleUnknown, appleUnavailable, appleRefused,
+        actForbidden, actNoReason, actTooOld, actNoNumber, appleAnswered, appleUnknown, appleUnavailable, appleRefused,
         appleSettings, appleInvalid
 }

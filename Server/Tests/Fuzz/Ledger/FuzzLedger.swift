@@ -45,7 +45,7 @@ private func nextCustomer() -> (ledger: PurchaseLedger, number: Int) {
     let number = unsafe historyCount % customers.count + customers.lowerBound
     if number == customers.lowerBound {
         let file = unsafe temporaryFolder + "/\(historyCount).db"
-        unsafe currentLedger = FuzzAuthority.made { try PurchaseLedger(file) }
+        unsafe currentLedger = FuzzAuthority.made { try PurchaseLedger(creating: file) }
     }
     unsafe historyCount += 1
     guard let ledger = unsafe currentLedger else { fatalError("no ledger") }

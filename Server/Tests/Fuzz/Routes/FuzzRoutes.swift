@@ -147,8 +147,8 @@ private struct Site {
         let scopes = "redeem,read,events,transfer,delete,adjust,support"
         try write("\(Self.token) \(scopes)\n", to: tokens)
         let arguments = [
-            "--ledger", "\(folder)/\(number).db", "--token-file", tokens, "--orders", "--keep-evidence", "--support",
-            "8081",
+            "--ledger", "\(folder)/\(number).db", "--token-file", tokens, "--new-ledger", "--orders",
+            "--keep-evidence", "--support", "8081",
         ]
         let options = OptionTable(
             ReceiptConfiguration.options + LedgerService.options + SupportConfiguration.options + Service.options)

@@ -1,0 +1,43 @@
+import AppStoreReceipt
+import HTTPService
+import Synchronization
+
+/// Genuine notifications for apps or environments that are none of the server's: any developer can enter our URL in App Store Connect.
+final class OtherNotificationCounts: Sendable {
+    private let apps = Atomic<UInt64>(0)
+    private let environments = Atomic<UInt64>(0)
+
+    private static let appCode = "bundle-id-mismatch"
+    private static let environmentCode = "environment-mismatch"
+
+    /// Returns the answer to such a notification, and counts it; `nil` if it was refused for another reason.
+    func answer(to error: VerificationError, ignoringOtherApps: Bool) -> Response? {
+        // The signature precedes the policy. What is wrong with a signed part is Apple's.
+        guard error.part == nil else { return nil }
+        if error.code.utf8.elementsEqual(Self.appCode.utf8) {
+            apps.add(1, ordering: .relaxed)
+            return ignoringOtherApps
+                ? Response(body: Array(#"{"status":"ignored"}"#.utf8)) : Response(LedgerFault.otherApp, error.found)
+        }
+        // The app is compared first, so it is ours.
+        if error.code.utf8.elementsEqual(Self.environmentCode.utf8) {
+            environments.add(1, ordering: .relaxed)
+            return Response(LedgerFault.otherEnvironment, error.found)
+        }
+        return nil
+    }
+
+    /// How many there are of each of the verifier's codes.
+    var verdicts: [String: UInt64] {
+        [Self.appCode: apps.load(ordering: .relaxed), Self.environmentCode: environments.load(ordering: .relaxed)]
+    }
+
+    var metric: MetricFamily {
+        var metric = MetricFamily(
+            .counter, "receipt_server_other_notifications_total",
+            "Genuine notifications for apps or environments that are none of the server's.")
+        metric.add(apps.load(ordering: .relaxed), [("code", LedgerFault.otherApp.rawValue)])
+        metric.add(environments.load(ordering: .relaxed), [("code", LedgerFault.otherEnvironment.rawValue)])
+        return metric
+    }
+}

@@ -1,0 +1,70 @@
+package import AppStoreReceipt
+import SpanASN1
+
+/// A period of an owned subscription that ended before the ledger heard of it. Nothing was granted for it, and the
+/// customer paid: it is kept until it was listed.
+package struct EndedPeriod: Sendable {
+    package let name: TransactionName
+    /// The owner of the subscription; `nil` for none any more.
+    package let account: String?
+    package let recordedAt: Instant
+
+    static func tables(_ dialect: SQLDialect) -> [String] {
+        let text = dialect.text
+        return [
+            """
+            CREATE TABLE ended_periods (environment \(text) NOT NULL, bundle_id \(text) NOT NULL,
+                transaction_id \(text) NOT NULL, recorded_at BIGINT NOT NULL, listed_at BIGINT,
+                PRIMARY KEY (environment, bundle_id, transaction_id))
+            """,
+            "CREATE INDEX ended_periods_unlisted ON ended_periods (recorded_at) WHERE listed_at IS NULL",
+        ]
+    }
+}
+
+extension PurchaseLedger {
+    /// The periods that were not listed, the newest first.
+    package func endedPeriods(limit: Int) throws(LedgerError) -> [EndedPeriod] {
+        try store.read { (connection) throws(LedgerError) in
+            try connection.run(
+                """
+                SELECT ended.environment, ended.bundle_id, ended.transaction_id, families.account, ended.recorded_at
+                FROM (SELECT * FROM ended_periods WHERE listed_at IS NULL ORDER BY recorded_at DESC LIMIT $1) AS ended
+                LEFT JOIN identifiers ON identifiers.environment = ended.environment
+                    AND identifiers.bundle_id = ended.bundle_id AND identifiers.transaction_id = ended.transaction_id
+                LEFT JOIN families ON families.id = identifiers.family_id
+                ORDER BY ended.recorded_at DESC, ended.transaction_id
+                """, [.integer(Int64(limit))]
+            ).map { (row) throws(LedgerError) in
+                EndedPeriod(
+                    name: try row.transactionName(0), account: try row.optionalText(3), recordedAt: try row.date(4))
+            }
+        }
+    }
+
+    /// Notes that periods were listed.
+    package func noteListed(_ periods: [EndedPeriod], at now: Instant) throws(LedgerError) {
+        try store.write { (connection) throws(LedgerError) in
+            for period in periods {
+                try connection.write(
+                    """
+                    UPDATE ended_periods SET listed_at = $4
+                    WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3 AND listed_at IS NULL
+                    """,
+                    [
+                        .text(period.name.environment.rawValue), .text(period.name.bundleID),
+                        .text(period.name.transactionID), SQLValue(now),
+                    ])
+            }
+        }
+    }
+}
+
+extension SQLConnection {
+    /// Notes a period that ended unheard, once.
+    func noteEnded(_ key: TransactionKey, at now: Instant) throws(LedgerError) {
+        try write(
+            "INSERT INTO ended_periods VALUES ($1, $2, $3, $4, NULL) ON CONFLICT DO NOTHING",
+            key.columns + [SQLValue(now)])
+    }
+}
