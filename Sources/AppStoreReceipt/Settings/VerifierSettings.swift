@@ -104,6 +104,7 @@ extension VerifierSettings {
         private let maximumAge: Duration?
         private let clock: Instant?
         private let allowsRSA1024: Bool
+        private let requiresStrictForm: Bool
         private let distrusted: Set<Fingerprint>
         private let isStoreKitTesting: Bool
         /// `nil` for Apple's.
@@ -121,6 +122,7 @@ extension VerifierSettings {
             maximumAge = policy.maximumAge
             clock = settings.clock
             allowsRSA1024 = policy.allowsRSA1024TransactionReceipts
+            requiresStrictForm = policy.requiresStrictForm
             distrusted = policy.distrusted
             isStoreKitTesting = settings.isStoreKitTesting
             roots = settings.has(.roots) || settings.isStoreKitTesting ? Set(settings.roots) : nil
