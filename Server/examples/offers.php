@@ -82,12 +82,15 @@ function sign(string $account, array $request, array $items): string
         throw new Refusal('noSuchOffer', 404);
     }
     $item = array_values(array_filter($items, static fn (array $each) => $each['transaction_id'] === $transaction))[0] ?? null;
+    // A refund of any period counts: each has an item of its own.
+    $refunded = array_filter($items, static fn (array $each) =>
+        $each['access'] === 'revoked' && $each['original_transaction_id'] === ($item['original_transaction_id'] ?? null));
     $refusal = match (true) {
         $item === null, ($item['bundle_id'] ?? null) !== getenv('BUNDLE_ID') => 'notYours',
         ($item['environment'] ?? null) !== 'production' => 'notInProduction',
         ($item['product_type'] ?? null) !== 'Auto-Renewable Subscription' => 'notASubscription',
         ($item['ownership_type'] ?? null) !== 'PURCHASED' => 'notBought',
-        !in_array($item['access'], ['active', 'expired'], true) => 'notEligible',
+        !in_array($item['access'], ['active', 'expired'], true), $refunded !== [] => 'notEligible',
         default => null,
     };
     if ($refusal !== null) {

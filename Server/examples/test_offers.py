@@ -100,11 +100,15 @@ def check():
     subscribe("carl", "12", inAppOwnershipType="FAMILY_SHARED")
     subscribe("dora", "13", inAppOwnershipType="ASSIGNED")
     subscribe("erik", "16", revocationDate=now() - 30_000)
+    # The first period is whole, and the second refunded.
+    subscribe("finn", "17", purchaseDate=now() - 40 * 86_400_000, expiresDate=now() - 10 * 86_400_000)
+    subscribe("finn", "18", originalTransactionId="17", purchaseDate=now() - 10 * 86_400_000, revocationDate=now() - 30_000)
     subscribe("anna", "15", type="Consumable", expiresDate=None)
     for expected, code, account, number, more in [
         (401, "notSignedIn", "", "10", {}), (403, "notYours", "anna", "14", {}), (403, "notYours", "ben", "10", {}),
         (403, "notYours", "nobody", "10", {}), (403, "notYours", "anna", "11", {}), (403, "notBought", "carl", "12", {}),
-        (403, "notBought", "dora", "13", {}), (403, "notEligible", "erik", "16", {}), (403, "notASubscription", "anna", "15", {}),
+        (403, "notBought", "dora", "13", {}), (403, "notEligible", "erik", "16", {}),
+        (403, "notEligible", "finn", "17", {}), (403, "notASubscription", "anna", "15", {}),
         (404, "noSuchOffer", "anna", "10", {"name": "forever"}), (404, "noSuchOffer", "anna", "10", {"product": "other"}),
         (400, "malformed", "anna", "10", {"request": "1"}), (400, "malformed", "anna", None, {}),
     ]:

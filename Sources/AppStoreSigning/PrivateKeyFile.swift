@@ -49,6 +49,8 @@ struct PrivateKeyFile {
         defer { text.erase() }
         for index in body where !isLineBreak(p8[index]) { text.append(p8[index]) }
         do throws(Base64Error) {
+            // The decoder does not overwrite what it has decoded before a fault.
+            if let fault = fault(in: text) { throw Base64Error(.invalidCharacter, offset: fault) }
             return try Base64.decode(text.span, as: .pem)
         } catch {
             var left = error.offset
@@ -59,6 +61,20 @@ struct PrivateKeyFile {
             }
             throw SigningError(.unusableKey(.notPEM), offset: offset ?? body.upperBound)
         }
+    }
+
+    /// Returns where base64 is wrong: a character that is none of its alphabet, a missing one, or spare bits that are not
+    /// zero (RFC 4648, 3.5).
+    private static func fault(in text: [UInt8]) -> Int? {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+        let padding = text.reversed().prefix { $0 == UInt8(ascii: "=") }.count
+        let digits = text.dropLast(padding)
+        if let index = digits.firstIndex(where: { !alphabet.contains($0) }) { return index }
+        guard padding <= 2, text.count % 4 == 0, let last = digits.last, let value = alphabet.firstIndex(of: last)
+        else {
+            return digits.endIndex
+        }
+        return value & (padding == 2 ? 0xF : padding == 1 ? 3 : 0) == 0 ? nil : digits.endIndex - 1
     }
 
     private static func isLineBreak(_ byte: UInt8) -> Bool { byte == .lineFeed || byte == .carriageReturn }

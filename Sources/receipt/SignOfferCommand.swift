@@ -47,7 +47,8 @@ struct SignOfferCommand: Command {
               receipt sign-offer promotional --key key.p8 --key-id 2X9R4HXF34 --issuer-id UUID \\
                 --bundle-id com.example.app --product-id pro --offer-id winback --transaction-id 2000000123456789
 
-            The signature is valid in production, for 24 hours, and cannot be withdrawn.
+            The signature is valid in production and cannot be withdrawn. Apple documents that the original form is
+            valid for 24 hours, and of a JWS not how long.
 
             Exit status: 0 if it is signed, 1 if an argument is refused, 2 for wrong usage, a key that cannot
             be used, an unreadable file, or a host whose libcrypto cannot sign.

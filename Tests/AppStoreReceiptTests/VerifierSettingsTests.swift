@@ -73,7 +73,8 @@ struct VerifierSettingsTests {
     /// Two values for each setting that has texts, neither of which is the default.
     private static let values: [VerifierSetting: [String]] = [
         .bundleIDs: ["a", "b"], .appAppleID: ["1", "2"], .environments: ["sandbox", "xcode"],
-        .storeKitTesting: ["true"], .allowsRSA1024: ["true"], .validationDate: ["now", "2025-01-31"],
+        .storeKitTesting: ["true"], .allowsRSA1024: ["true"], .strictForm: ["true"],
+        .validationDate: ["now", "2025-01-31"],
         .distrusted: ["ab", "cd"].map { String(repeating: $0, count: 32) }, .maximumAge: ["0", "1"],
         .clock: ["1ms", "2ms"], .productTypes: ["a=consumable", "b=non-renewing:30"],
     ]
@@ -105,14 +106,14 @@ struct VerifierSettingsTests {
             for (setting, value) in said { try settings.add(value, to: setting) }
             return settings.meaning
         }
-        let said = try Self.values.keys.flatMap { key in (Self.values[key] ?? []).map { (key, $0) } }
+        let said = Self.values.keys.flatMap { key in (Self.values[key] ?? []).map { (key, $0) } }
             .filter { $0.0.isRepeatable }
         let all = try meaning(said)
         #expect(try meaning(said.reversed()) == all)
         #expect(try meaning(said + said.filter { $0.0 != .productTypes }) == all)
         let defaults: [(VerifierSetting, String)] = [
             (.environments, "production"), (.validationDate, "creation"), (.clock, "now"), (.allowsRSA1024, "false"),
-            (.storeKitTesting, "false"),
+            (.storeKitTesting, "false"), (.strictForm, "false"),
         ]
         #expect(try meaning(defaults) == VerifierSettings(.granting).meaning)
         #expect(try meaning([(.appAppleID, "01")]) == meaning([(.appAppleID, "1")]))

@@ -7,7 +7,8 @@ extension AppStoreServerClient {
     private func onThread<Answer: Sendable>(
         _ call: @escaping @Sendable (AppStoreServerClient) throws(AppStoreServerError) -> Answer
     ) async throws(AppStoreServerError) -> Answer {
-        try await CallThreads.shared.value { [self] () throws(AppStoreServerError) in try call(self) }
+        try await CallThreads.shared.result { [self] in Result { () throws(AppStoreServerError) in try call(self) } }
+            .get()
     }
 
     /// The same as the call without `await`.

@@ -1,4 +1,5 @@
 import StrictText
+import Synchronization
 
 extension AppStoreServerClient {
     /// The number of pages after which an answer counts as endless: two million items.
@@ -57,35 +58,37 @@ public struct AppStoreServerPages<Page: Sendable>: AsyncSequence, Sendable {
     public typealias Element = Page
     public typealias Failure = AppStoreServerError
 
-    private let first: Iterator
+    private let start: String?
+    private let place: @Sendable (Page) -> PlaceOfPage
+    private let ask: @Sendable (String?) throws(AppStoreServerError) -> Page
 
     fileprivate init(
         from start: String?, _ place: @escaping @Sendable (Page) -> PlaceOfPage,
         _ ask: @escaping @Sendable (String?) throws(AppStoreServerError) -> Page
     ) {
-        first = Iterator(token: start, seen: Set(start.map { [UTF8Bytes($0)] } ?? []), place: place, ask: ask)
+        (self.start, self.place, self.ask) = (start, place, ask)
     }
 
     /// Returns the iterator for synchronous code.
-    public func makeIterator() -> Iterator { first }
+    public func makeIterator() -> Iterator { Iterator(from: start, place, ask) }
 
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(iterator: first) }
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(iterator: makeIterator()) }
 
     /// Asks for one page after another, on the thread of the caller.
     public struct Iterator: Sendable {
-        fileprivate var token: String?
-        fileprivate var seen: Set<UTF8Bytes>
-        fileprivate let place: @Sendable (Page) -> PlaceOfPage
-        fileprivate let ask: @Sendable (String?) throws(AppStoreServerError) -> Page
+        private var token: String?
+        private let seen: SeenTokens
+        private let place: @Sendable (Page) -> PlaceOfPage
+        private let ask: @Sendable (String?) throws(AppStoreServerError) -> Page
         private var lastItems: [UTF8Bytes] = []
         private var pageCount = 0
         private var isAtEnd = false
 
         fileprivate init(
-            token: String?, seen: Set<UTF8Bytes>, place: @escaping @Sendable (Page) -> PlaceOfPage,
-            ask: @escaping @Sendable (String?) throws(AppStoreServerError) -> Page
+            from start: String?, _ place: @escaping @Sendable (Page) -> PlaceOfPage,
+            _ ask: @escaping @Sendable (String?) throws(AppStoreServerError) -> Page
         ) {
-            (self.token, self.seen, self.place, self.ask) = (token, seen, place, ask)
+            (token, seen, self.place, self.ask) = (start, SeenTokens(start), place, ask)
         }
 
         /// Returns the next page; `nil` after the last one, and after an error.
@@ -99,7 +102,7 @@ public struct AppStoreServerPages<Page: Sendable>: AsyncSequence, Sendable {
             guard place.items.isEmpty || place.items != lastItems else { throw AppStoreServerError(.endlessPages) }
             guard place.hasMore else { return page }
             // What the page says is genuine: it is returned, and the next call has the error.
-            if let next = place.token, seen.insert(UTF8Bytes(next)).inserted {
+            if let next = place.token, seen.insert(next) {
                 token = next
                 lastItems = place.items
             } else {
@@ -116,15 +119,24 @@ public struct AppStoreServerPages<Page: Sendable>: AsyncSequence, Sendable {
 
         public mutating func next() async throws(AppStoreServerError) -> Page? {
             let before = iterator
-            let (page, after) = try await CallThreads.shared.value { () throws(AppStoreServerError) in
+            let (page, after) = await CallThreads.shared.result {
                 var iterator = before
-                let page = try iterator.next()
-                return (page, iterator)
+                return (Result { () throws(AppStoreServerError) in try iterator.next() }, iterator)
             }
             iterator = after
-            return page
+            return try page.get()
         }
     }
+}
+
+/// The tokens of the pages that one iteration has asked for.
+private final class SeenTokens: Sendable {
+    private let tokens: Mutex<Set<UTF8Bytes>>
+
+    init(_ start: String?) { tokens = Mutex(Set(start.map { [UTF8Bytes($0)] } ?? [])) }
+
+    /// Returns whether the token is a new one.
+    func insert(_ token: String) -> Bool { tokens.withLock { $0.insert(UTF8Bytes(token)).inserted } }
 }
 
 /// Where a page is among the others.

@@ -43,6 +43,8 @@ public struct AppStoreServerError: Error, Hashable, Sendable {
     /// What a caller is to do about it.
     public enum Class: String, Sendable, CaseIterable {
         /// Wait, and ask the same again. See ``AppStoreServerError/retryAfter``.
+        ///
+        /// After a call that changes something, the change may have been made: what the call says about a lost answer counts.
         case retry
         /// Begin with the first page again.
         case restartPaging = "restart-paging"

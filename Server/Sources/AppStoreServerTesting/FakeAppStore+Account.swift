@@ -7,8 +7,8 @@ import StrictText
 extension FakeAppStore {
     /// What calls have changed.
     struct Changes {
-        /// By original transaction id: the token, and since when.
-        var accountTokens: [UTF8Bytes: (token: String, date: Instant)] = [:]
+        /// By original transaction id: the tokens, and since when.
+        var accountTokens: [UTF8Bytes: [(token: String, date: Instant)]] = [:]
         /// The dates of extensions, by original transaction id.
         var extensions: [UTF8Bytes: [Instant]] = [:]
         /// By product id and request identifier: how many were extended, how many not, and when.
@@ -140,14 +140,15 @@ extension FakeAppStore {
             throw FakeRefusal(4_000_183, "Invalid request. The app account token must be a UUID.")
         }
         let key = UTF8Bytes(transaction.originalTransactionID)
-        state.withLock { $0.changes.accountTokens[key] = (token, $0.now) }
+        state.withLock { $0.changes.accountTokens[key, default: []].append((token, $0.now)) }
     }
 
     /// The builder with the token that was set for it: of a subscription, for the period of that time and later ones.
     func applyingAccountToken(_ builder: JWSBuilder) -> JWSBuilder {
         guard let original = builder.originalTransactionID,
-            let change = state.withLock({ $0.changes.accountTokens[UTF8Bytes(original)] }),
-            builder.expiresDate.map({ change.date < $0 }) ?? true
+            let changes = state.withLock({ $0.changes.accountTokens[UTF8Bytes(original)] }),
+            // It never changes periods that have ended.
+            let change = changes.last(where: { change in builder.expiresDate.map { change.date < $0 } ?? true })
         else { return builder }
         var builder = builder
         builder.appAccountToken = change.token

@@ -15,7 +15,8 @@ struct HTTPReader {
     private(set) var isLast = false
 
     private static let maximumHeadByteCount = 64 << 10
-    private static let maximumBodyByteCount = 1 << 20
+    // A PNG for retention messages is the largest body.
+    private static let maximumBodyByteCount = 32 << 20
 
     init(_ connection: CInt) { self.connection = connection }
 

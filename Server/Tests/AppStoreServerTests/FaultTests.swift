@@ -3,6 +3,7 @@ import AppStoreReceiptTesting
 import AppStoreServerAPI
 import AppStoreServerTesting
 import LedgerTestSupport
+import Foundation
 import Testing
 
 /// What the client does with every fault of every endpoint.

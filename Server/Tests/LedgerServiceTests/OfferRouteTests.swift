@@ -56,7 +56,10 @@ struct OfferRoute<Store: OfferStore> {
     ///   - account: Who is signed in.
     ///   - owned: What the ledger says of this account, in production.
     func sign(_ request: OfferRequest, for account: String, _ owned: OwnedItems) throws -> String {
-        guard offers[request.offer_id]?.contains(request.product_id) == true else { throw OfferRefusal.noSuchOffer }
+        // Swift compares strings by canonical equivalence: what is signed is the list's own bytes.
+        guard let (offer, products) = offers.first(where: { $0.key.utf8.elementsEqual(request.offer_id.utf8) }),
+            let product = products.first(where: { $0.utf8.elementsEqual(request.product_id.utf8) })
+        else { throw OfferRefusal.noSuchOffer }
         let named = request.transaction_id.utf8
         guard let item = owned.items.first(where: { $0.transaction_id.utf8.elementsEqual(named) }),
             item.bundle_id == signer.bundleID
@@ -64,12 +67,16 @@ struct OfferRoute<Store: OfferStore> {
         guard item.environment == "production" else { throw OfferRefusal.notInProduction }
         guard item.product_type == "Auto-Renewable Subscription" else { throw OfferRefusal.notASubscription }
         guard item.ownership_type == "PURCHASED" else { throw OfferRefusal.notBought }
-        guard ["active", "expired"].contains(item.access) else { throw OfferRefusal.notEligible }
+        // A refund of any period counts: each has an item of its own.
+        let periods = owned.items.filter { $0.original_transaction_id == item.original_transaction_id }
+        guard ["active", "expired"].contains(item.access), periods.allSatisfy({ $0.access != "revoked" }) else {
+            throw OfferRefusal.notEligible
+        }
         var keys = ["account " + account, "subscription " + item.original_transaction_id]
         if let customer = item.app_transaction_id { keys.append("customer " + customer) }
         try store.record(request.request_id, of: account, keys: keys, limit: limit)
         return try signer.signPromotionalOffer(
-            productID: request.product_id, offerID: request.offer_id, transactionID: item.transaction_id)
+            productID: product, offerID: offer, transactionID: item.transaction_id)
     }
 }
 
@@ -186,6 +193,16 @@ private final class MemoryStore: OfferStore {
         try subscribe("carl", "12") { $0.ownershipType = .familyShared }
         try subscribe("dora", "13") { $0.ownershipType = .assigned }
         try subscribe("erik", "16") { $0.revocationDate = .now - .seconds(30) }
+        // The first period is whole, and the second refunded.
+        try subscribe("finn", "17") {
+            $0.purchaseDate = .now - .seconds(86_400 * 40)
+            $0.expiresDate = .now - .seconds(86_400 * 10)
+        }
+        try subscribe("finn", "18") {
+            $0.originalTransactionID = "17"
+            $0.purchaseDate = .now - .seconds(86_400 * 10)
+            $0.revocationDate = .now - .seconds(30)
+        }
         try subscribe("anna", "15") {
             $0.productType = .consumable
             $0.expiresDate = nil
@@ -196,7 +213,8 @@ private final class MemoryStore: OfferStore {
             // A sandbox subscriber, and a backend that asks the ledger for the sandbox by mistake.
             (.notYours, "anna", "11", "production"), (.notInProduction, "anna", "11", "sandbox"),
             (.notBought, "carl", "12", "production"), (.notBought, "dora", "13", "production"),
-            (.notEligible, "erik", "16", "production"), (.notASubscription, "anna", "15", "production"),
+            (.notEligible, "erik", "16", "production"), (.notEligible, "finn", "17", "production"),
+            (.notASubscription, "anna", "15", "production"),
         ]
         for attack in attacks {
             #expect(throws: attack.refusal, "\(attack)") {

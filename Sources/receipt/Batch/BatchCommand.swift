@@ -16,7 +16,8 @@ struct BatchCommand: Command {
             ),
             .init(
                 "--only", "refused|verified",
-                "Print only the verdicts on these lines. Each has the number of its line as \"line\"."),
+                "Print only the verdicts on these lines, and on those that this host cannot check. Each has the number of its line as \"line\"."
+            ),
             .init(
                 "--from-line", "N",
                 "Skip the lines before line N, for example those that an interrupted run has answered."),

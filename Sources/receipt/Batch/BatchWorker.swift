@@ -22,22 +22,15 @@ struct BatchWorker: Sendable {
                     verdict = BatchVerdict(
                         .failure(.input(InputError(.inputTooLarge, armor: nil, offset: maximumLineByteCount))))
                 }
-                contents.results.append(LineResult(verdict.result))
-                if let only {
-                    guard only == Verdict(of: verdict) else { continue }
-                    contents.shown.append(index)
-                }
+                let result = LineResult(verdict.result)
+                contents.results.append(result)
+                guard result.isPrinted(by: only) else { continue }
+                if only != nil { contents.shown.append(index) }
                 contents.output.verdict(
                     verdict, isBrief: isBrief, from: only == nil ? nil : .line(contents.firstNumber + index),
                     for: audience)
                 contents.output.endLine()
             }
         }
-    }
-}
-
-extension BatchWorker.Verdict {
-    fileprivate init(of verdict: BatchVerdict) {
-        self = if case .success = verdict.result { .verified } else { .refused }
     }
 }

@@ -14,6 +14,16 @@ enum LineResult: Sendable {
     }
 }
 
+extension LineResult {
+    /// Whether the verdict is printed. What this host could not check is no refusal, and always is.
+    func isPrinted(by only: BatchWorker.Verdict?) -> Bool {
+        switch (self, only) {
+        case (_, nil), (.verified, .verified), (.refused, .refused), (.refused(_, .unusable), _): true
+        default: false
+        }
+    }
+}
+
 /// The number of verdicts, by code.
 struct Tally {
     private(set) var verifiedCount = 0

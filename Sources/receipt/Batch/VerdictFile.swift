@@ -28,9 +28,11 @@ struct VerdictFile {
 
     private init(repairing descriptor: CInt, only: BatchWorker.Verdict?, jobs: Int?) throws(VerdictFileError) {
         self.descriptor = descriptor
-        guard let size = System.byteCount(of: descriptor) else { throw .noFile }
+        // What is no file has no size. Another process may write until this one has the lock.
+        guard System.byteCount(of: descriptor) != nil else { throw .noFile }
         try Self.system { () throws(SystemError) in try System.lock(descriptor) }
-        let verdicts = try Verdicts(in: descriptor, isNumbered: only != nil, jobs: jobs)
+        guard let size = System.byteCount(of: descriptor) else { throw .noFile }
+        let verdicts = try Verdicts(in: descriptor, only: only, jobs: jobs)
         if verdicts.byteCount < size {
             try Self.system { () throws(SystemError) in try System.truncate(descriptor, to: verdicts.byteCount) }
         }
@@ -42,7 +44,8 @@ struct VerdictFile {
             tally.add(verifiedCount: verdicts.lastNumber - tally.refusedCount, refusedCount: 0)
         case .verified:
             nextNumber = verdicts.lastNumber + 1
-            tally.add(verifiedCount: 0, refusedCount: verdicts.lastNumber - tally.verifiedCount)
+            tally.add(
+                verifiedCount: 0, refusedCount: verdicts.lastNumber - tally.verifiedCount - tally.refusedCount)
         }
         self.tally = tally
     }
@@ -60,6 +63,8 @@ enum VerdictFileError: Error {
     case noVerdict(line: Int)
     /// The verdict has the number of its line, or lacks it, unlike those of this run.
     case otherNumbering(line: Int, isNumbered: Bool)
+    /// The verdict is one that this run does not print.
+    case otherVerdict(line: Int)
 }
 
 extension VerdictFileError: CustomStringConvertible {
@@ -72,6 +77,7 @@ extension VerdictFileError: CustomStringConvertible {
             "line \(line) is no verdict of 'receipt batch', and nothing was changed; to work again from there, keep the lines before it: head -n \(line - 1)"
         case .otherNumbering(let line, let isNumbered):
             "line \(line) was written with\(isNumbered ? "out" : "") --only; use the same options in each run"
+        case .otherVerdict(let line): "line \(line) was written with another --only; use the same options in each run"
         }
     }
 }
@@ -82,17 +88,19 @@ private struct Verdicts {
     var byteCount = 0
     /// The number of the last verdict's line, if verdicts have it.
     var lastNumber = 0
+    /// The number of the first verdict's line, if verdicts have it.
+    var firstNumber = 0
     var tally = Tally()
 
     init() {}
 
-    init(in descriptor: CInt, isNumbered: Bool, jobs: Int?) throws(VerdictFileError) {
+    init(in descriptor: CInt, only: BatchWorker.Verdict?, jobs: Int?) throws(VerdictFileError) {
         let pool = BlockPool()
         let parts = BatchSequence(
             LineBlocks(descriptor: descriptor, maximumLineByteCount: .max, pool: pool), concurrency: jobs
         ) { block in
             block.map { block in
-                let part = block.withContents { Part($0, isNumbered: isNumbered) }
+                let part = block.withContents { Part($0, only: only) }
                 pool.give(block)
                 return part
             }
@@ -110,7 +118,11 @@ private struct Verdicts {
                 case .torn: tornLine = lineCount + part.verdicts.lineCount + 1
                 case .other: throw .noVerdict(line: lineCount + part.verdicts.lineCount + 1)
                 case .otherNumbering:
-                    throw .otherNumbering(line: lineCount + part.verdicts.lineCount + 1, isNumbered: isNumbered)
+                    throw .otherNumbering(line: lineCount + part.verdicts.lineCount + 1, isNumbered: only != nil)
+                case .otherVerdict: throw .otherVerdict(line: lineCount + part.verdicts.lineCount + 1)
+                }
+                guard only == nil || part.verdicts.lineCount == 0 || lastNumber < part.verdicts.firstNumber else {
+                    throw .noVerdict(line: lineCount + 1)
                 }
                 lineCount += part.verdicts.lineCount
                 byteCount += part.verdicts.byteCount
@@ -125,9 +137,9 @@ private struct Verdicts {
         var verdicts = Verdicts()
         var end = End.complete
 
-        enum End { case complete, torn, other, otherNumbering }
+        enum End { case complete, torn, other, otherNumbering, otherVerdict }
 
-        init(_ block: borrowing LineBlock.Contents, isNumbered: Bool) {
+        init(_ block: borrowing LineBlock.Contents, only: BatchWorker.Verdict?) {
             for (index, line) in block.lines.enumerated() {
                 let text = block.bytes.span.extracting(line)
                 // The last line of a file may lack its line feed, and is then cut off, however complete it looks.
@@ -135,9 +147,20 @@ private struct Verdicts {
                     end = index == block.lines.count - 1 && Verdict.canBegin(text) ? .torn : .other
                     return
                 }
-                guard isNumbered == (verdict.number != nil) else {
+                guard (only != nil) == (verdict.number != nil) else {
                     end = .otherNumbering
                     return
+                }
+                guard verdict.result.isPrinted(by: only) else {
+                    end = .otherVerdict
+                    return
+                }
+                if let number = verdict.number {
+                    guard verdicts.lastNumber < number else {
+                        end = .other
+                        return
+                    }
+                    if verdicts.lineCount == 0 { verdicts.firstNumber = number }
                 }
                 verdicts.lineCount += 1
                 verdicts.byteCount += line.count + 1
@@ -160,7 +183,7 @@ private struct Verdict {
     /// line after its beginning: that line's first name would be outside of a string.
     init?(_ text: Span<UInt8>) {
         var (hasVerdict, isVerified, isInError) = (false, false, false)
-        var (code, category): (String, String) = ("", "")
+        var (code, party): (String, String) = ("", "")
         var (depth, position) = (0, 0)
         while position < text.count {
             switch text[position] {
@@ -182,8 +205,8 @@ private struct Verdict {
                 case 2 where isInError:
                     if name.hasSameBytes(as: "code") {
                         code = Self.string(in: text, from: end + 2)
-                    } else if name.hasSameBytes(as: "category") {
-                        category = Self.string(in: text, from: end + 2)
+                    } else if name.hasSameBytes(as: "at_fault") {
+                        party = Self.string(in: text, from: end + 2)
                     }
                 default: break
                 }
@@ -196,7 +219,7 @@ private struct Verdict {
             position += 1
         }
         guard depth == 0, hasVerdict else { return nil }
-        if !isVerified { result = .refused(code: code, category.hasSameBytes(as: "host") ? .unusable : .refused) }
+        if !isVerified { result = .refused(code: code, party.hasSameBytes(as: "host") ? .unusable : .refused) }
     }
 
     /// Returns the text of a string that begins at a position, without decoding escapes; empty if there is none.

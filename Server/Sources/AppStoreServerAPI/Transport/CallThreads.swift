@@ -7,45 +7,60 @@ final class CallThreads: Sendable {
     static let shared = CallThreads()
 
     private struct State {
-        var jobs: [@Sendable () -> Void] = []
+        private var jobs: [(@Sendable () -> Void)?] = []
         /// The first job that has not begun.
-        var next = 0
-        var threadCount = 0
+        private var next = 0
+        private(set) var threadCount = 0
 
+        /// Adds a job.
+        ///
+        /// - Returns: Whether it needs another thread, which counts from now on.
+        mutating func add(_ job: @escaping @Sendable () -> Void) -> Bool {
+            jobs.append(job)
+            guard threadCount < CallThreads.maximumCount else { return false }
+            threadCount += 1
+            return true
+        }
+
+        /// Takes the next job for a thread; without one, the thread ends.
         mutating func take() -> (@Sendable () -> Void)? {
             guard next < jobs.count else {
-                jobs.removeAll(keepingCapacity: true)
-                next = 0
                 threadCount -= 1
                 return nil
             }
+            let job = jobs[next]
+            // What a job has done is released, however long others wait.
+            jobs[next] = nil
             next += 1
-            return jobs[next - 1]
+            if next > jobs.count / 2 {
+                jobs.removeFirst(next)
+                next = 0
+            }
+            return job
+        }
+
+        /// Says that the system had no thread to give. If there is no other one, takes the next job.
+        mutating func takeWithoutThread() -> (@Sendable () -> Void)? {
+            guard threadCount == 1 else {
+                threadCount -= 1
+                return nil
+            }
+            return take()
         }
     }
 
-    private static let maximumCount = 64
+    fileprivate static let maximumCount = 64
     private let state = Mutex(State())
 
-    /// Returns the value of a call that waits.
-    func value<Value: Sendable>(
-        _ call: @escaping @Sendable () throws(AppStoreServerError) -> Value
-    ) async throws(AppStoreServerError) -> Value {
-        let result: Result<Value, AppStoreServerError> = await withCheckedContinuation { continuation in
-            run { continuation.resume(returning: Result { () throws(AppStoreServerError) in try call() }) }
-        }
-        return try result.get()
+    /// Returns the result of a call that waits.
+    func result<Value: Sendable>(of call: @escaping @Sendable () -> Value) async -> Value {
+        await withCheckedContinuation { continuation in run { continuation.resume(returning: call()) } }
     }
 
     private func run(_ job: @escaping @Sendable () -> Void) {
-        let needsThread = state.withLock { state in
-            state.jobs.append(job)
-            guard state.threadCount < Self.maximumCount else { return false }
-            state.threadCount += 1
-            return true
-        }
-        // A system without threads: this one waits.
-        if needsThread, !Thread.detached({ self.work() }) { work() }
+        guard state.withLock({ $0.add(job) }), !Thread.detached({ self.work() }) else { return }
+        // A system without threads: unless one of ours goes on, this one waits for the answers.
+        while let job = state.withLock({ $0.takeWithoutThread() }) { job() }
     }
 
     private func work() {

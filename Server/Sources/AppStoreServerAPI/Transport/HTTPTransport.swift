@@ -101,7 +101,7 @@ private final class Handle: @unchecked Sendable {
         for header in request.headers + ["Expect:"] { unsafe headers = curl_slist_append(headers, header) }
         defer { unsafe curl_slist_free_all(headers) }
         let milliseconds = Int(timeLimit / .milliseconds(1))
-        let numbers: [(CURLoption, Int)] = [
+        var numbers: [(CURLoption, Int)] = [
             (CURLOPT_NOSIGNAL, 1), (CURLOPT_FOLLOWLOCATION, 0), (CURLOPT_PATH_AS_IS, 1),
             (CURLOPT_TIMEOUT_MS, milliseconds), (CURLOPT_CONNECTTIMEOUT_MS, milliseconds),
         ]
@@ -109,6 +109,8 @@ private final class Handle: @unchecked Sendable {
             (CURLOPT_URL, request.url), (CURLOPT_PROTOCOLS_STR, isLoopback ? "http,https" : "https"),
             (CURLOPT_PROXY, ""), (CURLOPT_USERAGENT, "swift-app-store-receipt"),
         ]
+        // On a connection that it used before, and that ends without an answer, libcurl sends a request again.
+        if request.method != .get { numbers.append((CURLOPT_FRESH_CONNECT, 1)) }
         // With a body, libcurl would send POST.
         if request.method == .put || request.method == .delete {
             texts.append((CURLOPT_CUSTOMREQUEST, request.method.rawValue))
