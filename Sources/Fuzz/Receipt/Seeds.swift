@@ -5,7 +5,7 @@ import FuzzSupport
 import SpanASN1
 import StrictText
 
-/// Small receipts of every kind, signed by the fuzzers' authority, to begin with.
+/// Small receipts of every kind, and some of up to 64 KiB, signed by the fuzzers' authority, to begin with.
 enum Seeds {
     static let all: [(name: String, bytes: [UInt8])] = FuzzAuthority.made {
         let authority = FuzzAuthority.authority
@@ -41,6 +41,9 @@ enum Seeds {
         try add("named-algorithm", small()) { $0.signers[0].signatureAlgorithm = nil }
         try add("two-signers", small()) { $0.signers.append($0.signers[0]) }
         try add("all", full(), { _ in })
+        try add("large-9k", small(purchases: many(35)))
+        try add("large-64k", small(purchases: many(305)))
+        try add("large-64k-ber", small(purchases: many(305)) { $0.encoding = .ber(segmentSize: 4096) })
         let receipt = seeds[0].1
         let base64 = Base64.encode(receipt.span)
         seeds.append(("base64", Array(base64.utf8)))
@@ -53,6 +56,10 @@ enum Seeds {
         .nonConsumable("pro", transactionID: "1"),
         .consumable("coins", transactionID: "2"),
     ]
+
+    private static func many(_ count: Int) -> [ReceiptBuilder.Purchase] {
+        (0..<count).map { .consumable("coins", transactionID: String(1000 + $0)) }
+    }
 
     /// Without what says nothing: the smaller the receipt, the faster the fuzzer.
     private static func small(

@@ -39,8 +39,20 @@ extension SeededGenerator {
     /// Returns `true` one time in `odds`.
     mutating func isLucky(_ odds: Int) -> Bool { below(odds) == 0 }
 
+    /// Chooses an element: half of the time one of all, and otherwise on a walk from the root, since a payload of thousands would leave few edits to the
+    /// certificates and signers.
     mutating func element(of editor: TLVEditor) -> Int? {
-        editor.elements.isEmpty ? nil : below(editor.elements.count)
+        guard !editor.elements.isEmpty else { return nil }
+        guard isLucky(2) else { return below(editor.elements.count) }
+        var chosen: Int?
+        var parent = -1
+        repeat {
+            let children = editor.children(of: parent)
+            guard !children.isEmpty else { break }
+            parent = children[below(children.count)]
+            chosen = parent
+        } while !isLucky(4)
+        return chosen
     }
 
     mutating func crossed(_ receiver: [UInt8], _ donor: [UInt8]) -> [UInt8] {

@@ -2,7 +2,8 @@ import SpanASN1
 
 /// Edits BER by its structure, and corrects the lengths around a change.
 ///
-/// It has its own reader, which accepts more than those under test, and also reads inside OCTET STRINGs and BIT STRINGs.
+/// It has its own reader, which accepts more than those under test, and also reads inside OCTET STRINGs and BIT STRINGs. It reads all of an input: a message
+/// of 64 KiB has its certificates and signers after thousands of elements.
 public struct TLVEditor {
     public private(set) var bytes: [UInt8]
     public private(set) var elements: [Element] = []
@@ -44,6 +45,9 @@ public struct TLVEditor {
         scan()
     }
 
+    /// The indices of the elements directly in one; −1 for those in none.
+    func children(of parent: Int) -> [Int] { elements.indices.filter { elements[$0].parent == parent } }
+
     func encoded(_ index: Int) -> [UInt8] { Array(bytes[elements[index].start..<elements[index].end]) }
     func content(_ index: Int) -> [UInt8] { Array(bytes[elements[index].contentStart..<elements[index].end]) }
     func tag(_ index: Int) -> [UInt8] { tag(of: elements[index]) }
@@ -72,7 +76,7 @@ public struct TLVEditor {
 
     private mutating func scan(_ range: Range<Int>, parent: Int, depth: Int) {
         var position = range.lowerBound
-        while position < range.upperBound, elements.count < 1024 {
+        while position < range.upperBound {
             guard let element = header(position, range.upperBound, parent, depth) else { return }
             let index = elements.count
             elements.append(element)
