@@ -13,10 +13,16 @@ struct FileInput: Hashable {
     /// The maximum size. The text of a receipt is larger than its bytes; a longer text is refused before it is decoded.
     static let maximumFileByteCount = VerificationLimits.refusedByteCount
 
-    func read(maximumByteCount: Int = maximumFileByteCount) throws(SystemError) -> [UInt8] {
-        name == "-"
+    /// Reads all of it. A text has no byte order mark; what was signed as it is keeps its bytes.
+    func read(
+        maximumByteCount: Int = maximumFileByteCount, isContent: Bool = false
+    ) throws(SystemError) -> [UInt8] {
+        var bytes =
+            name == "-"
             ? try System.read(System.standardInput, maximumByteCount: maximumByteCount)
             : try System.read(name, maximumByteCount: maximumByteCount)
+        if !isContent { bytes.removeByteOrderMark() }
+        return bytes
     }
 
     /// Returns a descriptor for reading, which stays open as long as the process.

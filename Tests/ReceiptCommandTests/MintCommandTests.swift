@@ -43,6 +43,18 @@ import Testing
         #expect(try contents("authority/root.der") == Minted.authority.root.certificate)
     }
 
+    @Test func `a byte order mark is no part of a specification, of a certificate, or of evidence`() throws {
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        let specification = try folder.write("specification", mark + Array(#"{"bundle_id":"com.example.app"}"#.utf8))
+        #expect(run("mint", "--ca", authority, "--out", path("receipt"), specification).status == 0)
+        let root = Data(try Minted.authority.root.certificate).base64EncodedString()
+        let pem = "-----BEGIN CERTIFICATE-----\n\(root)\n-----END CERTIFICATE-----\n"
+        let anchor = try folder.write("root.pem", mark + Array(pem.utf8))
+        let text = try folder.write("text", mark + Array(Data(contents("receipt")).base64EncodedString().utf8))
+        for file in [path("receipt"), text] { #expect(run("verify", "--root", anchor, file).status == 0) }
+        #expect(run("batch", "--root", anchor, text).status == 0)
+    }
+
     @Test(arguments: [0, 1, 250])
     func `as many purchases are made as asked for`(_ count: Int) throws {
         let result = run("mint", "--ca", authority, "--purchases", String(count), "--out", path("receipt"))

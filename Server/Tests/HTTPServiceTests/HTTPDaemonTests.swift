@@ -45,6 +45,17 @@ import TrialSupport
         #expect(daemon.stop(within: .seconds(2)) == 0)
     }
 
+    @Test(arguments: [Route.Execution.immediate, .queued(.guarded)])
+    func `a byte order mark before a body is no part of it`(execution: Route.Execution) throws {
+        let daemon = try daemon([echo(execution)])
+        for (body, text) in [("\u{FEFF}body", "body"), ("\u{FEFF}", ""), ("a\u{FEFF}", "a\u{FEFF}")] {
+            let answer = try request(
+                "POST", "/v1/accounts/a/echo", Array(body.utf8), headers: [], port: daemon.address.port)
+            #expect(answer.text == "a|-|-|-|-|\(text)")
+        }
+        #expect(daemon.stop(within: .seconds(2)) == 0)
+    }
+
     /// Targets and headers of which a proxy in front could have understood another meaning.
     static let ambiguous: [(name: String, target: String, headers: String, status: Int)] = [
         ("bytes in the path that are no UTF-8", "/v1/accounts/\u{1}/echo", "Content-Length: 0", 404),

@@ -17,8 +17,8 @@ struct ReceiptText: ~Escapable {
     @_lifetime(copy text)
     init(_ text: Span<UInt8>) {
         self.text = text
-        markEnd = text.count >= 3 && text[0] == 0xEF && text[1] == 0xBB && text[2] == 0xBF ? 3 : 0
-        start = text.endOfWhitespace(from: markEnd)
+        markEnd = text.byteOrderMarkCount
+        start = text.endOfWhitespace()
     }
 
     private var first: UInt8? { start < text.count ? text[start] : nil }

@@ -9,6 +9,8 @@ public struct CertificateFile: Sendable {
 
     /// - Throws: The fault of a file in which any certificate, or any block of PEM, is malformed, or that has no certificate.
     public init(_ bytes: [UInt8]) throws(CertificateFileFault) {
+        var bytes = bytes
+        bytes.removeByteOrderMark()
         let file: PEMFile?
         do throws(PEMFileError) {
             // What a binary file contains is not the text around it.

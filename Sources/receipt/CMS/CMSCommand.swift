@@ -210,11 +210,11 @@ struct CMSFile {
     let name: String
 
     /// Returns the whole file: a part of the content is not what was signed.
-    func content() throws(CMSFileError) -> [UInt8] { try bytes(maximumByteCount: .max) }
+    func content() throws(CMSFileError) -> [UInt8] { try bytes(maximumByteCount: .max, isContent: true) }
 
-    private func bytes(maximumByteCount: Int) throws(CMSFileError) -> [UInt8] {
+    private func bytes(maximumByteCount: Int, isContent: Bool = false) throws(CMSFileError) -> [UInt8] {
         do throws(SystemError) {
-            return try FileInput(name).read(maximumByteCount: maximumByteCount)
+            return try FileInput(name).read(maximumByteCount: maximumByteCount, isContent: isContent)
         } catch {
             throw .unreadable(name, error)
         }

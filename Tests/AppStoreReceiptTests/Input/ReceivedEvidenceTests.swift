@@ -7,6 +7,34 @@ import Testing
 
 /// One piece of evidence of each kind, in every armor.
 @Suite struct ReceivedEvidenceTests {
+    @Test func `a byte order mark before any text is no part of it, and offsets count it`() throws {
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        let verifier = try Minted.verifier()
+        let jws = try Minted.jws(Minted.transaction)
+        let signed = try ReceiptBuilder(bundleID: Minted.bundleID).signed(by: Minted.authority)
+        let receipt = Data(signed).base64EncodedString()
+        for text in [
+            jws, " \(jws)\n", #"{"signedTransactionInfo":"\#(jws)"}"#, receipt, #"{"receipt-data":"\#(receipt)"}"#,
+            "-----BEGIN PKCS7-----\n\(receipt)\n-----END PKCS7-----\n",
+        ] {
+            #expect(try verifier.verify(mark + Array(text.utf8)) == verifier.verify(text))
+        }
+        let list = try TransactionReceiptBuilder(
+            bundleID: Minted.bundleID, productID: "pro", transactionID: "110000033993399"
+        ).signed(by: Minted.authority)
+        let old = try AppStoreVerifier(
+            bundleID: Minted.bundleID, environments: nil, trust: Minted.authority.transactionReceiptTrust)
+        for text in [list, Array(Data(list).base64EncodedString().utf8)] {
+            #expect(try old.verify(mark + text) == old.verify(text))
+        }
+        for (text, offset) in [("eyJ", 6), ("a", 3), ("", 3), ("{\"receipt-data\":1}", 3 + 16)] {
+            let error = #expect(throws: VerificationError.self) { try verifier.verify(mark + Array(text.utf8)) }
+            #expect(error?.offset == offset, "\(text)")
+        }
+        // One mark, and in front only.
+        #expect(throws: VerificationError.self) { try verifier.verify(mark + mark + Array(jws.utf8)) }
+    }
+
     private struct Row {
         let kind: EvidenceKind
         let armor: Armor?

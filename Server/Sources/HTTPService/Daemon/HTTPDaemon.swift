@@ -227,6 +227,7 @@ extension HTTPDaemon {
         exchange.start = System.monotonicNanoseconds
         if let refusal = exchange.refusal { return refusal }
         guard let index = exchange.route else { return Response(HTTPFault.notFound) }
+        exchange.request.body.removeByteOrderMark()
         let route = routes.routes[index]
         if route.execution == .immediate, !exchange.hasLargeBody { return route.handler(exchange.request) }
         let queue = lanesOfRoutes[index].queue

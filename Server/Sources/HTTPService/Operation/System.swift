@@ -6,6 +6,7 @@ import Musl
 import Darwin
 #endif
 package import SpanASN1
+import StrictText
 
 /// Calls of the operating system that concern the process.
 package enum System {
@@ -118,6 +119,7 @@ package enum System {
             guard count <= maximumByteCount - bytes.count else { throw SystemError.tooLarge }
             bytes += chunk.prefix(count)
         }
+        bytes.removeByteOrderMark()
         return bytes
     }
 
