@@ -188,6 +188,7 @@ extension OutputMember.Words {
         switch self {
         case .access: "What a purchase gives, or the reason it gives no access."
         case .environment: "Where a purchase was made."
+        case .reason: "Why a purchase gives nothing."
         case .productTypeSource: "Who says the type of a product: the evidence, or only an option."
         }
     }

@@ -36,7 +36,9 @@ extension GeneratedFile {
             let type = words.type
             lines += ["", goComment(type, words.summary + " A later version can have other words.")]
             lines += ["type \(type) string", "", "const ("]
-            let names = words.constants.dropLast().map { (type + $0.name.pascalCase, $0.word) }
+            let names = words.constants.dropLast().map {
+                (type + Surface.go.spelled($0.word.replacing("-", with: "_")), $0.word)
+            }
             lines += names.map { "\t\(padded($0, names.map(\.0))) \(type) = \"\($1)\"" } + [")"]
         }
         for record in Description.records { lines += goRecord(record) }
@@ -172,6 +174,7 @@ extension GeneratedFile {
             let type =
                 switch member.kind {
                 case .text: "string"
+                case .texts: "[]string"
                 case .number: record.name == "Refusal" ? "int" : member.isOptional ? "*int64" : "int64"
                 case .flag: "bool"
                 case .date: member.isOptional ? "*time.Time" : "time.Time"

@@ -54,7 +54,9 @@ extension GeneratedFile {
             javaType(member, number: record.name == "Refusal" ? "int" : member.isOptional ? "Long" : "long")
         }
         var lines = javaBeginning
-        if types.contains("Instant") { lines += ["import java.time.Instant;", ""] }
+        let imports = [("Instant", "java.time.Instant"), ("List<String>", "java.util.List")]
+            .filter { types.contains($0.0) }.map { "import \($0.1);" }
+        if !imports.isEmpty { lines += imports + [""] }
         let none = record.members.contains(where: \.isOptional) ? " What it does not have is null." : ""
         lines += ["/**", " * \(record.summary)\(none)"]
         let described = record.members.filter { !$0.meaning.isEmpty }
@@ -110,6 +112,7 @@ extension GeneratedFile {
     private static func javaType(_ member: OutputMember, number: String) -> String {
         switch member.kind {
         case .text: "String"
+        case .texts: "List<String>"
         case .number: number
         case .flag: "boolean"
         case .date: "Instant"

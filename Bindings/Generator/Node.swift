@@ -268,6 +268,7 @@ extension GeneratedFile {
                 let type =
                     switch member.kind {
                     case .text: "string"
+                    case .texts: "string[]"
                     case .number: "number"
                     case .flag: "boolean"
                     case .date: "Date"
@@ -279,7 +280,7 @@ extension GeneratedFile {
                 let none =
                     switch member.kind {
                     case .date, .number: " | null"
-                    case .text, .flag, .word: member.isNull ? " | null" : ""
+                    case .text, .texts, .flag, .word: member.isNull ? " | null" : ""
                     }
                 lines.append("  \(member.name(on: .node))\(member.isOptional ? "?: \(type)\(none)" : ": \(type)");")
             }

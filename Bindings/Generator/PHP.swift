@@ -55,7 +55,7 @@ extension GeneratedFile {
             let found = "$members['\(member.name)']"
             let value =
                 switch member.kind {
-                case .text, .number, .flag: member.isOptional ? "\(found) ?? null" : found
+                case .text, .texts, .number, .flag: member.isOptional ? "\(found) ?? null" : found
                 case .date: phpOptional(member, found, "new DateTimeImmutable(\(found))")
                 case .word(let words):
                     phpOptional(member, found, "\(words.type)::tryFrom(\(found)) ?? \(words.type)::Unknown")
@@ -69,12 +69,14 @@ extension GeneratedFile {
         let type =
             switch member.kind {
             case .text: "string"
+            case .texts: "array"
             case .number: "int"
             case .flag: "bool"
             case .date: "DateTimeImmutable"
             case .word(let words): words.type
             }
-        let meaning = member.meaning(on: .php)
+        var meaning = member.meaning(on: .php)
+        if case .texts = member.kind { meaning = "@var list<string> " + meaning }
         return (meaning.isEmpty ? [] : ["    /** \(meaning) */"]) + [
             "    \(modifiers) \(member.isOptional ? "?" : "")\(type) $\(member.name(on: .php));"
         ]

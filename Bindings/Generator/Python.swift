@@ -124,6 +124,7 @@ extension GeneratedFile {
         let type =
             switch member.kind {
             case .text: "str"
+            case .texts: "list[str]"
             case .number: "int"
             case .flag: "bool"
             case .date: "datetime"
@@ -135,10 +136,10 @@ extension GeneratedFile {
     private static func pythonValue(_ member: OutputMember) -> String {
         let value = member.isOptional ? "members.get(\"\(member.name)\")" : "members[\"\(member.name)\"]"
         return switch member.kind {
-        case .text, .number, .flag: value
+        case .text, .texts, .number, .flag: value
         case .date: "_date(\(value))"
         case .word(let words) where member.isOptional:
-            "\(words.type)(members[\"\(member.name)\"]) if \"\(member.name)\" in members else None"
+            "\(words.type)(members[\"\(member.name)\"]) if members.get(\"\(member.name)\") is not None else None"
         case .word(let words): "\(words.type)(\(value))"
         }
     }

@@ -55,6 +55,25 @@ const (
 	EnvironmentLocalTesting Environment = "local-testing"
 )
 
+// Reason is why a purchase gives nothing. A later version can have other words.
+type Reason string
+
+const (
+	ReasonNotYet             Reason = "not-yet"
+	ReasonExpired            Reason = "expired"
+	ReasonRevoked            Reason = "revoked"
+	ReasonUpgraded           Reason = "upgraded"
+	ReasonLengthUnknown      Reason = "length-unknown"
+	ReasonEndMissing         Reason = "end-missing"
+	ReasonTypeMissing        Reason = "type-missing"
+	ReasonUnknownType        Reason = "unknown-type"
+	ReasonUnknownOwnership   Reason = "unknown-ownership"
+	ReasonEnvironmentMissing Reason = "environment-missing"
+	ReasonBundleIDMissing    Reason = "bundle-id-missing"
+	ReasonQuantityMissing    Reason = "quantity-missing"
+	ReasonQuantityInvalid    Reason = "quantity-invalid"
+)
+
 // ProductTypeSource is who says the type of a product: the evidence, or only an option. A later version can have other words.
 type ProductTypeSource string
 
@@ -78,6 +97,10 @@ type Entitlement struct {
 	TransactionID         string `json:"transaction_id"`
 	OriginalTransactionID string `json:"original_transaction_id"`
 	ProductID             string `json:"product_id"`
+	// The key under which the purchase or period is granted once; none without an original transaction id.
+	PurchaseKey string `json:"purchase_key"`
+	// Keys that the purchase can have had before. One counts only where the same account was granted under it.
+	FormerPurchaseKeys []string `json:"former_purchase_keys"`
 	// `active`, `owned`, `consumable`, or the reason it gives no access.
 	Access Access `json:"access"`
 	// Whether the product may be used at the date. A consumable gives no access that lasts.
@@ -85,12 +108,16 @@ type Entitlement struct {
 	// Whether the transaction can be granted, once: it gives access, or is a consumable with a quantity of at least
 	// 1.
 	Grantable bool `json:"grantable"`
+	// Why the purchase gives nothing; none if it gives something.
+	Reason Reason `json:"reason"`
 	// The date access ends; none if it has no end, or if that is not known.
 	Until *time.Time `json:"until"`
 	// When to decide again: the purchase begins, or a refund that is dated ahead comes into effect.
 	NextChange *time.Time `json:"next_change"`
-	// What the purchase gives of the product: of a subscription that renews 1, and 0 once it is revoked.
+	// What is left of the purchase: 0 if it is revoked; of a subscription that renews 1, also after its end.
 	Quantity int64 `json:"quantity"`
+	// The quantity that Apple signed; of a subscription that renews, the seats.
+	PurchasedQuantity *int64 `json:"purchased_quantity"`
 	// The seats that the transaction bought, less those that were refunded; none for members.
 	Seats *int64 `json:"seats"`
 	// The seats of the period, which has several transactions if seats were added.

@@ -64,6 +64,22 @@ export type Environment =
   | 'xcode'
   | 'local-testing';
 
+/** Why a purchase gives nothing. */
+export type Reason =
+  | 'not-yet'
+  | 'expired'
+  | 'revoked'
+  | 'upgraded'
+  | 'length-unknown'
+  | 'end-missing'
+  | 'type-missing'
+  | 'unknown-type'
+  | 'unknown-ownership'
+  | 'environment-missing'
+  | 'bundle-id-missing'
+  | 'quantity-missing'
+  | 'quantity-invalid';
+
 /** Who says the type of a product: the evidence, or only an option. */
 export type ProductTypeSource =
   | 'evidence'
@@ -84,18 +100,26 @@ export interface Entitlement {
   transactionId: string;
   originalTransactionId: string;
   productId: string;
+  /** The key under which the purchase or period is granted once; none without an original transaction id. */
+  purchaseKey?: string | null;
+  /** Keys that the purchase can have had before. One counts only where the same account was granted under it. */
+  formerPurchaseKeys: string[];
   /** `active`, `owned`, `consumable`, or the reason it gives no access. */
   access: Access | (string & {});
   /** Whether the product may be used at the date. A consumable gives no access that lasts. */
   givesAccess: boolean;
   /** Whether the transaction can be granted, once: it gives access, or is a consumable with a quantity of at least 1. */
   grantable: boolean;
+  /** Why the purchase gives nothing; none if it gives something. */
+  reason?: Reason | (string & {}) | null;
   /** The date access ends; none if it has no end, or if that is not known. */
   until?: Date | null;
   /** When to decide again: the purchase begins, or a refund that is dated ahead comes into effect. */
   nextChange?: Date | null;
-  /** What the purchase gives of the product: of a subscription that renews 1, and 0 once it is revoked. */
+  /** What is left of the purchase: 0 if it is revoked; of a subscription that renews 1, also after its end. */
   quantity: number;
+  /** The quantity that Apple signed; of a subscription that renews, the seats. */
+  purchasedQuantity?: number | null;
   /** The seats that the transaction bought, less those that were refunded; none for members. */
   seats?: number | null;
   /** The seats of the period, which has several transactions if seats were added. */

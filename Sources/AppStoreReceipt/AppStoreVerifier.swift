@@ -29,12 +29,12 @@ public final class AppStoreVerifier: Sendable {
     ///   - bundleID: The bundle id of the app.
     ///   - appAppleID: The Apple id of the app, such as `1234567890`. It is compared where evidence has one, in notifications and app transactions, and
     ///     real-time requests require it: they have no bundle id.
-    ///   - environments: The environments to accept.
+    ///   - environments: The environments to accept; `nil` accepts every environment, and evidence without one.
     ///   - trust: The certificates to trust; by default Apple's.
     /// - Throws: An error of the stage `verifier` if the configuration can accept nothing, or if libcrypto on this host cannot verify what the
     ///   policy accepts.
     public convenience init(
-        bundleID: String, appAppleID: String? = nil, environments: Set<AppStoreEnvironment>,
+        bundleID: String, appAppleID: String? = nil, environments: Set<AppStoreEnvironment>?,
         trust: AppStoreTrust = .apple
     ) throws(VerificationError) {
         try self.init(
@@ -51,6 +51,8 @@ public final class AppStoreVerifier: Sendable {
     ///   policy accepts.
     public init(policy: VerificationPolicy, trust: AppStoreTrust = .apple) throws(VerificationError) {
         try policy.check(with: trust)
+        var policy = policy
+        policy.possibleEnvironments = trust.environments
         self.policy = policy
         self.trust = trust
         do throws(SignatureTrustError) {
@@ -108,7 +110,7 @@ public final class AppStoreVerifier: Sendable {
 extension VerificationPolicy {
     /// Checks that a verifier with this policy could accept something.
     fileprivate func check(with trust: AppStoreTrust) throws(VerificationError) {
-        guard !environments.isEmpty else { throw .configuration(.noEnvironment, found: "environments: []") }
+        guard environments?.isEmpty != true else { throw .configuration(.noEnvironment, found: "environments: []") }
         if let bundleIDs {
             guard !bundleIDs.isEmpty else { throw .configuration(.noBundleID, found: "bundleIDs: []") }
             // No app has this id: it comes from a setting that was left empty.
@@ -116,18 +118,25 @@ extension VerificationPolicy {
                 throw .configuration(.noBundleID, found: "bundleIDs: [\"\"]")
             }
         }
-        let possible: Set<AppStoreEnvironment>
         switch trust.base {
-        case .apple, .adding: possible = [.production, .sandbox]
+        case .apple, .adding: break
         case .roots(let anchors):
             guard !anchors.isEmpty else { throw .configuration(.noTrustAnchor, found: "trust: .roots([])") }
-            possible = [.production, .sandbox]
         case .storeKitTesting(let anchors):
             guard !anchors.isEmpty else { throw .configuration(.noTrustAnchor, found: "trust: .storeKitTesting([])") }
-            possible = [.xcode, .localTesting]
         }
-        if let other = environments.subtracting(possible).map(\.rawValue).min() {
+        if let other = environments?.subtracting(trust.environments).map(\.rawValue).min() {
             throw .configuration(.environmentNotOfTrust, found: "environments: \(other)")
+        }
+    }
+}
+
+extension AppStoreTrust {
+    /// The environments in which its roots can sign.
+    var environments: Set<AppStoreEnvironment> {
+        switch base {
+        case .apple, .adding, .roots: [.production, .sandbox]
+        case .storeKitTesting: [.xcode, .localTesting]
         }
     }
 }

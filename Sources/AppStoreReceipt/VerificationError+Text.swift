@@ -3,13 +3,15 @@ import SpanASN1
 import StrictText
 
 extension VerificationError: CustomStringConvertible {
-    /// The explanation, with the value found, the value expected and the place, where they are known.
+    /// The explanation, with the member that is missing, the value found, the value expected and the place, where they
+    /// are known.
     ///
     /// It is safe to log: values from the evidence are escaped and shortened.
     public var description: String {
         var text = explanation
+        if let member { text += ": \(member)" }
         if let found { text += ": found \(found.excerpt)" }
-        if let expected { text += "\(found == nil ? ":" : ",") expected \(expected.excerpt)" }
+        if let expected { text += "\(found == nil && member == nil ? ":" : ",") expected \(expected.excerpt)" }
         var place: [String] = []
         if let part { place.append(part.rawValue) }
         if let path { place.append(circumstances?.detail == nil ? path : path.excerpt) }

@@ -113,7 +113,7 @@ extension VerificationError {
         /// The payload of a receipt is malformed. The path of the error has the attribute and the purchase.
         case payload(ASN1DecodingError)
         /// The payload of a JWS is malformed, or is of another kind than the one that the method accepts.
-        case members(JSONError, expected: JWSKind? = nil)
+        case members(JSONError, _ member: UTF8Bytes? = nil, expected: JWSKind? = nil)
         /// The evidence is genuine, but the policy does not accept it.
         case policy(PolicyViolation, found: UTF8Bytes?, expected: UTF8Bytes?)
         /// The configuration of the verifier does not allow the request.
@@ -216,7 +216,7 @@ extension VerificationError.Reason {
         case .container(let error), .payload(let error): error.offset
         case .compactJWS(_, let offset), .header(_, let offset, _), .signatureBlob(_, let offset): offset
         case .propertyList(let error, _): error.offset
-        case .headerSyntax(let error), .members(let error, _): error.offset
+        case .headerSyntax(let error), .members(let error, _, _): error.offset
         case .signature(let error, _), .chain(let error, _): error.offset
         case .date(_, let offset): offset
         case .policy, .configuration, .host: nil
@@ -306,12 +306,17 @@ extension VerificationError {
         }
     }
 
+    /// The name of the required member that the payload of a JWS lacks, for the code `missing-member`; otherwise `nil`.
+    public var member: String? {
+        if case .members(_, let member, _) = reason { member?.string } else { nil }
+    }
+
     /// The value that the policy accepts instead of ``found``, the size of evidence that was cut off, or the kind of JWS that the method verifies, such as `notification`.
     public var expected: String? {
         if let truncation { return "\(truncation.expected) \(truncation.unit.rawValue)" }
         return switch reason {
         case .policy(_, _, let expected): expected?.string
-        case .members(_, let kind): kind?.rawValue
+        case .members(_, _, let kind): kind?.rawValue
         default: nil
         }
     }

@@ -12,10 +12,15 @@ public struct VerificationPolicy: Sendable {
     ///
     /// Notifications, app transactions and real-time requests have one, at least in production. Receipts are not compared with it.
     public var appAppleID: String?
-    /// The environments to accept.
+    /// The environments to accept; `nil` for every environment of the trusted roots, and for evidence that names none.
     ///
-    /// Nobody pays in the sandbox. A production server that accepts the sandbox gives its products away.
-    public var environments: Set<AppStoreEnvironment>
+    /// Nobody pays in the sandbox. A production server that accepts the sandbox, or every environment, gives its
+    /// products away.
+    ///
+    /// Apple signed transactions without an environment before 2022, in production and in the sandbox. If there is a
+    /// set, they are refused as `environment-missing`; otherwise ``Entitlements`` leaves them undetermined. The parts of
+    /// a notification are in the environment that its data names. Evidence of an unknown environment is always refused.
+    public var environments: Set<AppStoreEnvironment>?
     /// The date at which certificate chains are validated; by default the signing date.
     public var validationDate = ValidationDate.signing
     /// The maximum time since the evidence was signed, by ``clock``; `nil` for no maximum.
@@ -51,14 +56,16 @@ public struct VerificationPolicy: Sendable {
     public var requiresStrictForm = false
     /// The limits on an input.
     public var limits = VerificationLimits()
+    /// The environments in which the verifier's trust can sign.
+    var possibleEnvironments: Set<AppStoreEnvironment> = [.production, .sandbox]
 
     /// Creates a policy that has defaults for everything else: evidence of any age, validated at its signing date.
     ///
     /// - Parameters:
     ///   - bundleIDs: The bundle ids to accept; `nil` accepts every app.
     ///   - appAppleID: The app's Apple id; `nil` accepts every app.
-    ///   - environments: The environments to accept; at least one.
-    public init(bundleIDs: Set<String>?, appAppleID: String? = nil, environments: Set<AppStoreEnvironment>) {
+    ///   - environments: The environments to accept; `nil` accepts every environment, and evidence without one.
+    public init(bundleIDs: Set<String>?, appAppleID: String? = nil, environments: Set<AppStoreEnvironment>?) {
         self.bundleIDs = bundleIDs
         self.appAppleID = appAppleID
         self.environments = environments
@@ -115,21 +122,30 @@ extension VerificationPolicy {
 
     func checkBundleID(_ found: @autoclosure () -> String?) throws(VerificationError) {
         guard let bundleIDs else { return }
-        let bundleID = found()
-        if let bundleID, bundleIDs.contains(where: { $0.hasSameBytes(as: bundleID) }) { return }
-        throw .policy(.bundleIDMismatch, found: bundleID, expected: bundleIDs.sortedList)
+        guard let bundleID = found() else { throw .policy(.missingBundleID, expected: bundleIDs.sortedList) }
+        guard bundleIDs.contains(where: { $0.hasSameBytes(as: bundleID) }) else {
+            throw .policy(.bundleIDMismatch, found: bundleID, expected: bundleIDs.sortedList)
+        }
     }
 
-    /// - Parameter name: The environment as Apple wrote it, for the error if it is unknown.
+    /// - Parameter name: The environment as Apple wrote it; `nil` if it is missing.
     func checkEnvironment(
         _ environment: AppStoreEnvironment?, named name: @autoclosure () -> String?
     ) throws(VerificationError) {
-        guard let environment else { throw .policy(.unknownEnvironment, found: name()) }
-        guard environments.contains(environment) else {
+        guard let environment else {
+            if let name = name() { throw .policy(.unknownEnvironment, found: name) }
+            guard let environments else { return }
+            throw .policy(.missingEnvironment, expected: environments.map(\.rawValue).sortedList)
+        }
+        guard acceptedEnvironments.contains(environment) else {
             throw .policy(
-                .environmentMismatch, found: environment.rawValue, expected: environments.map(\.rawValue).sortedList)
+                .environmentMismatch, found: environment.rawValue,
+                expected: acceptedEnvironments.map(\.rawValue).sortedList)
         }
     }
+
+    /// The environments whose evidence is accepted.
+    @_spi(Surfaces) public var acceptedEnvironments: Set<AppStoreEnvironment> { environments ?? possibleEnvironments }
 
     /// - Parameters:
     ///   - tooOld: The violation if the evidence was signed too long ago.
@@ -159,11 +175,15 @@ extension Collection<String> {
 
 /// The reasons a policy does not accept genuine evidence.
 package enum PolicyViolation: String, Sendable, CaseIterable {
-    /// The bundle id is missing or not in ``VerificationPolicy/bundleIDs``.
+    /// The evidence names no app, and ``VerificationPolicy/bundleIDs`` asks for one.
+    case missingBundleID = "bundle-id-missing"
+    /// The bundle id is not in ``VerificationPolicy/bundleIDs``.
     case bundleIDMismatch = "bundle-id-mismatch"
     /// The app's Apple id is missing or not ``VerificationPolicy/appAppleID``.
     case appAppleIDMismatch = "app-apple-id-mismatch"
-    /// The environment is missing or unknown.
+    /// The evidence names no environment, and ``VerificationPolicy/environments`` asks for one.
+    case missingEnvironment = "environment-missing"
+    /// The environment is unknown.
     case unknownEnvironment = "unknown-environment"
     /// The environment is not in ``VerificationPolicy/environments``.
     case environmentMismatch = "environment-mismatch"

@@ -22,7 +22,7 @@ package struct JWSSpecification: Sendable {
     package var bundleID: String?
 
     /// What outputs have beside the payloads.
-    private static let ignoredNames = ["file", "verified", "schema", "header", "trust"]
+    private static let ignoredNames = ["file", "verified", "schema", "header", "trust", "nothing"]
 
     /// Reads a specification.
     ///

@@ -59,13 +59,14 @@ struct EntitlementsCommand: Command {
     private func report(recordsWithoutPurchase count: Int, in input: FileInput, _ console: inout Console) {
         guard count > 0 else { return }
         console.report(
-            "\(input.name.printable): \(count) record\(count == 1 ? "" : "s") without a product, a transaction id, a purchase date or a quantity: no item"
+            "\(input.name.printable): \(count) record\(count == 1 ? "" : "s") without a product, a transaction id or a purchase date, or of a receipt without a quantity: no item"
         )
     }
 
     private func print(_ entitlements: Entitlements, _ console: inout Console) {
         let count = entitlements.items.count
-        console.print("\(count) transaction\(count == 1 ? "" : "s") at \(entitlements.date)")
+        let nothing = entitlements.nothing.map { " (\($0.rawValue))" } ?? ""
+        console.print("\(count) transaction\(count == 1 ? "" : "s")\(nothing) at \(entitlements.date)")
         let labels = entitlements.items.map { "  \($0.access.code)" }
         let column = (labels.map(\.columnCount).max() ?? 0) + 2
         for (item, label) in zip(entitlements.items, labels) {
@@ -86,7 +87,7 @@ extension Entitlements.Item {
             words.append("quantity \(quantity)")
         } else if let seats, let periodSeats {
             words.append("\(seats) of \(periodSeats) seats")
-        } else if purchase.quantity != 1, quantity != 1 {
+        } else if purchasedQuantity ?? 1 != 1, quantity != 1 {
             words.append("quantity \(quantity)")
         }
         switch access {
@@ -94,7 +95,8 @@ extension Entitlements.Item {
         case .notYet(let start): words.append("from \(start)")
         case .expired(let end): words.append("since \(end)")
         case .revoked(let end), .upgraded(let end): words += [end].compactMap { $0.map { "since \($0)" } }
-        case .owned, .consumable, .lengthUnknown, .undetermined: break
+        case .undetermined: words += [reason?.rawValue].compactMap(\.self)
+        case .owned, .consumable, .lengthUnknown: break
         }
         words.append("transaction \(purchase.transactionID.printable)")
         if let statedType { words.append("by --product-type \(statedType)") }

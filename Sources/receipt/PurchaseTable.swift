@@ -5,7 +5,7 @@ extension TextReport {
     func print(purchases: InAppPurchases, to console: inout Console) {
         console.print()
         guard !purchases.isEmpty else {
-            console.print("  No purchases")
+            console.print("  No purchases (empty-in-app): refresh the receipt once, then retry")
             return
         }
         console.print("  \(purchases.count) purchase\(purchases.count == 1 ? "" : "s")")

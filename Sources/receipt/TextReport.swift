@@ -229,9 +229,7 @@ extension AppStoreVerifier {
     /// Returns a verifier whose trust and dates are the same, and which accepts every app and every environment of its trust.
     fileprivate func acceptingEveryApp() throws(VerificationError) -> AppStoreVerifier {
         var policy = policy
-        (policy.bundleIDs, policy.appAppleID) = (nil, nil)
-        policy.environments =
-            if case .storeKitTesting = trust { [.xcode, .localTesting] } else { [.production, .sandbox] }
+        (policy.bundleIDs, policy.appAppleID, policy.environments) = (nil, nil, nil)
         return try AppStoreVerifier(policy: policy, trust: trust)
     }
 }

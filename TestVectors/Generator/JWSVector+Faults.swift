@@ -291,6 +291,11 @@ extension JWSVector {
             "environment-unknown", .policy, "unknown-environment", "None that is known.",
             .member("environment", "Staging")),
         refused(
+            "environment-missing", .policy, "environment-missing", "As Apple signed until 2021, in the sandbox, too.",
+            .member("environment", nil)),
+        refused(
+            "bundle-id-missing", .policy, "bundle-id-missing", "No app is not any app.", .member("bundleId", nil)),
+        refused(
             "environment-xcode", .policy, "environment-mismatch", "Signed as Apple signs.",
             .member("environment", "Xcode")),
         refused(
@@ -342,7 +347,7 @@ extension JWSVector {
             base: [.notification()],
             .member("summary", ["bundleId": "com.example.other", "environment": "Production"])),
         refused(
-            "notification-of-no-app-with-a-signed-part", .policy, "bundle-id-mismatch",
+            "notification-of-no-app-with-a-signed-part", .policy, "bundle-id-missing",
             "What names no app has nothing to decide.",
             base: [.notification(), .member("data", nil), .member("unclaimInfo", ["unclaimSeatIds": []])],
             .member("unclaimInfo", ["unclaimSeatIds": [], "signedTransactionInfo": "e30.e30.e30"])),

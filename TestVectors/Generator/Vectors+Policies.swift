@@ -32,10 +32,10 @@ extension Vector {
             ],
             .receipt { $0.bundleID = "com.example.cafe\u{301}" }),
         policy(
-            "bundle-id-missing", "24", "bundle-id-mismatch", "No bundle id is not any bundle id.",
+            "bundle-id-missing", "24", "bundle-id-missing", "No bundle id is not any bundle id.",
             .receipt { $0.bundleID = nil }),
         policy(
-            "bundle-id-empty", "24", "bundle-id-mismatch", "An empty bundle id is none.",
+            "bundle-id-empty", "24", "bundle-id-missing", "An empty bundle id is none.",
             .receipt { $0.bundleID = "" }),
         accepted(
             "receipts/bundle-id-waived.der", nil, "A verifier for the receipts of any app.",
@@ -57,10 +57,10 @@ extension Vector {
             "The payload says something unknown; no check is dropped.",
             .receipt { $0.receiptType = "Development" }),
         policy(
-            "environment-missing", "1", "unknown-environment", "The payload does not say where it comes from.",
+            "environment-missing", "1", "environment-missing", "The payload does not say where it comes from.",
             .receipt { $0.receiptType = nil }),
         policy(
-            "environment-empty", "1", "unknown-environment", "An empty receipt type.",
+            "environment-empty", "1", "environment-missing", "An empty receipt type.",
             .receipt { $0.receiptType = "" }),
         policy(
             "environment-in-lower-case", "1", "unknown-environment", "Receipt types are compared byte for byte.",

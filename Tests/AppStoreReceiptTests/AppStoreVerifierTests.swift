@@ -171,9 +171,9 @@ extension AppStoreVerifier {
             }
         ),
         ("bundle-id-mismatch", .policy, { $0.builder.bundleID = "com.example.another" }),
-        ("bundle-id-mismatch", .policy, { $0.builder.bundleID = nil }),
+        ("bundle-id-missing", .policy, { $0.builder.bundleID = nil }),
         ("unknown-environment", .policy, { $0.builder.receiptType = "Staging" }),
-        ("unknown-environment", .policy, { $0.builder.receiptType = nil }),
+        ("environment-missing", .policy, { $0.builder.receiptType = nil }),
         ("environment-mismatch", .policy, { $0.builder.receiptType = "ProductionSandbox" }),
         ("environment-mismatch", .policy, { $0.builder.receiptType = "Xcode" }),
     ]

@@ -91,7 +91,7 @@ import Testing
         builder.bundleID = nil
         let receipt = try builder.signed(by: Minted.authority)
         let missing = try error(Minted.verifier(), receipt)
-        #expect(missing == .policy(.bundleIDMismatch, expected: Minted.bundleID))
+        #expect(missing == .policy(.missingBundleID, expected: Minted.bundleID))
         #expect(missing?.description.hasSuffix(#": expected "com.example.app""#) == true)
 
         let app = JWSBuilder.appTransaction(bundleID: Minted.bundleID)

@@ -21,7 +21,7 @@ import Testing
         for environments in [[.production], [.sandbox], [.production, .sandbox]] as [Set<AppStoreEnvironment>] {
             let code = try code({ $0.environments = environments }, { $0.receiptType = type })
             switch environment {
-            case nil: #expect(code == "unknown-environment")
+            case nil: #expect(code == (type.isEmpty ? "environment-missing" : "unknown-environment"))
             case let environment?: #expect(code == (environments.contains(environment) ? nil : "environment-mismatch"))
             }
         }
@@ -56,7 +56,7 @@ import Testing
         // Waived: any, and none.
         #expect(try self.code({ $0.bundleIDs = nil }, { $0.bundleID = "anything" }) == nil)
         #expect(try self.code({ $0.bundleIDs = nil }, { $0.bundleID = nil }) == nil)
-        #expect(try self.code({ $0.bundleIDs = ["com.example.app"] }, { $0.bundleID = "" }) == "bundle-id-mismatch")
+        #expect(try self.code({ $0.bundleIDs = ["com.example.app"] }, { $0.bundleID = "" }) == "bundle-id-missing")
     }
 
     @Test func `version and device are checked when they are given`() throws {

@@ -5,7 +5,7 @@ import Testing
 struct VerifierSettingsTests {
     @Test func `nobody who grants products accepts the sandbox unasked, and who inspects sees all`() {
         let inspecting = VerifierSettings(.inspecting).verificationPolicy
-        #expect(inspecting.environments == [.production, .sandbox] && inspecting.bundleIDs == nil)
+        #expect(inspecting.environments == nil && inspecting.bundleIDs == nil)
         let granting = VerifierSettings(.granting)
         #expect(granting.verificationPolicy.environments == [.production] && granting.trust == .apple)
         #expect(granting.verificationPolicy.validationDate == .signing)

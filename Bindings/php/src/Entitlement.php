@@ -14,18 +14,26 @@ final readonly class Entitlement
     public string $transactionId;
     public string $originalTransactionId;
     public string $productId;
+    /** The key under which the purchase or period is granted once; none without an original transaction id. */
+    public ?string $purchaseKey;
+    /** @var list<string> Keys that the purchase can have had before. One counts only where the same account was granted under it. */
+    public array $formerPurchaseKeys;
     /** `active`, `owned`, `consumable`, or the reason it gives no access. */
     public Access $access;
     /** Whether the product may be used at the date. A consumable gives no access that lasts. */
     public bool $givesAccess;
     /** Whether the transaction can be granted, once: it gives access, or is a consumable with a quantity of at least 1. */
     public bool $grantable;
+    /** Why the purchase gives nothing; none if it gives something. */
+    public ?Reason $reason;
     /** The date access ends; none if it has no end, or if that is not known. */
     public ?DateTimeImmutable $until;
     /** When to decide again: the purchase begins, or a refund that is dated ahead comes into effect. */
     public ?DateTimeImmutable $nextChange;
-    /** What the purchase gives of the product: of a subscription that renews 1, and 0 once it is revoked. */
+    /** What is left of the purchase: 0 if it is revoked; of a subscription that renews 1, also after its end. */
     public int $quantity;
+    /** The quantity that Apple signed; of a subscription that renews, the seats. */
+    public ?int $purchasedQuantity;
     /** The seats that the transaction bought, less those that were refunded; none for members. */
     public ?int $seats;
     /** The seats of the period, which has several transactions if seats were added. */
@@ -56,12 +64,16 @@ final readonly class Entitlement
         $this->transactionId = $members['transaction_id'];
         $this->originalTransactionId = $members['original_transaction_id'];
         $this->productId = $members['product_id'];
+        $this->purchaseKey = $members['purchase_key'] ?? null;
+        $this->formerPurchaseKeys = $members['former_purchase_keys'];
         $this->access = Access::tryFrom($members['access']) ?? Access::Unknown;
         $this->givesAccess = $members['gives_access'];
         $this->grantable = $members['grantable'];
+        $this->reason = isset($members['reason']) ? Reason::tryFrom($members['reason']) ?? Reason::Unknown : null;
         $this->until = isset($members['until']) ? new DateTimeImmutable($members['until']) : null;
         $this->nextChange = isset($members['next_change']) ? new DateTimeImmutable($members['next_change']) : null;
         $this->quantity = $members['quantity'];
+        $this->purchasedQuantity = $members['purchased_quantity'] ?? null;
         $this->seats = $members['seats'] ?? null;
         $this->periodSeats = $members['period_seats'] ?? null;
         $this->appTransactionId = $members['app_transaction_id'] ?? null;

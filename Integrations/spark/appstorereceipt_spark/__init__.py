@@ -27,8 +27,9 @@ PURCHASE = _struct(
     original_purchase_date=_time, expires_date=_time, revocation_date=_time, web_order_line_item_id=_text, is_trial_period=BooleanType())
 
 ENTITLEMENT = _struct(
-    product_id=_text, transaction_id=_text, original_transaction_id=_text, access=_text,
-    gives_access=BooleanType(), grantable=BooleanType(), until=_time, quantity=LongType(), seats=LongType(),
+    product_id=_text, transaction_id=_text, original_transaction_id=_text, purchase_key=_text,
+    former_purchase_keys=ArrayType(_text), access=_text, gives_access=BooleanType(), grantable=BooleanType(), reason=_text,
+    until=_time, quantity=LongType(), purchased_quantity=LongType(), seats=LongType(),
     period_seats=LongType(), product_type_source=_text)
 
 VERDICT = _struct(

@@ -64,7 +64,7 @@ public final class AppStoreServerClient: Sendable {
         default: throw AppStoreServerError(.invalidArgument(.environment))
         }
         let acceptsApp = verifier.policy.bundleIDs?.contains { $0.hasSameBytes(as: signer.bundleID) } ?? true
-        guard acceptsApp, verifier.policy.environments.contains(environment) else {
+        guard acceptsApp, verifier.policy.environments?.contains(environment) ?? true else {
             throw AppStoreServerError(.invalidArgument(.verifier))
         }
         guard .milliseconds(1)...Duration.seconds(3600) ~= options.timeLimit else {

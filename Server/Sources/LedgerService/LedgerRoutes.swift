@@ -154,9 +154,11 @@ package struct LedgerRoutes: Sendable {
                     order: order, at: now))
         }
         let redemption: Redemption
+        let nothing: Entitlements.Nothing?
         do throws(any Error) {
             let evidence = try verifier.verify(asked.evidence)
             unwrapped = evidence.unwrapped
+            nothing = evidence.nothing
             unknownValues.add(evidence.unknownValues)
             redemption = try ledger.redeem(
                 evidence, for: asked.account, accountToken: asked.accountToken, idempotencyKey: asked.idempotencyKey,
@@ -166,8 +168,9 @@ package struct LedgerRoutes: Sendable {
             if let refusal = error as? any Refusal { attempted(refusal.response.code) }
             throw error
         }
+        let code = nothing?.rawValue ?? "ok"
         // A repeated answer has the number that it had.
-        attempted("ok", redemption.outcomes, order: redemption.isRepeated ? nil : redemption.sequence)
+        attempted(code, redemption.outcomes, order: redemption.isRepeated ? nil : redemption.sequence)
         count(redemption.outcomes)
         var writer = JSONWriter()
         writer.beginObject()
@@ -178,19 +181,20 @@ package struct LedgerRoutes: Sendable {
             writer.endArray()
         }
         writer.outcomes(redemption.outcomes)
+        writer.member("nothing", nothing?.rawValue)
         writer.name("repeated")
         writer.bool(redemption.isRepeated)
         writer.name("sequence")
         writer.integer(redemption.sequence)
         writer.endObject()
-        var response = Response(body: writer.bytes)
+        var response = Response(body: writer.bytes, code: code)
         if log.detail == .all { response.logged = [("transactions", Self.summary(redemption.outcomes))] }
         return response
     }
 
     /// What the log says of outcomes.
     private static func summary(_ outcomes: [TransactionOutcome]) -> String {
-        let named = outcomes.prefix(Attempt.maximumOutcomeCount).map { "\($0.transactionID) \($0.outcome.rawValue)" }
+        let named = outcomes.prefix(Attempt.maximumOutcomeCount).map { "\($0.transactionID) \($0.code)" }
         let rest = outcomes.count - named.count
         return (named + (rest > 0 ? ["and \(rest) more"] : [])).joined(separator: ", ")
     }
@@ -240,7 +244,7 @@ package struct LedgerRoutes: Sendable {
 
     /// The environment of the server, if it has only one.
     private var onlyEnvironment: AppStoreEnvironment? {
-        verifier.policy.environments.count == 1 ? verifier.policy.environments.first : nil
+        verifier.policy.acceptedEnvironments.count == 1 ? verifier.policy.acceptedEnvironments.first : nil
     }
 
     private func transfer(_ request: Request) throws -> Response {
@@ -343,6 +347,8 @@ private final class UnknownValueCounts: Sendable {
 private final class OutcomeCounts: @unchecked Sendable {
     private struct Counts {
         var byOutcome: [Outcome: UInt64] = [:]
+        /// By the reason that the purchase gave nothing.
+        var byReason: [String: UInt64] = [:]
         var ownerConflicts: UInt64 = 0
         /// Requests to redeem, by their code.
         var attempts: [String: UInt64] = ["ok": 0]
@@ -358,6 +364,7 @@ private final class OutcomeCounts: @unchecked Sendable {
         monitor.locked {
             for outcome in outcomes {
                 counts.byOutcome[outcome.outcome, default: 0] += 1
+                if let reason = outcome.reason { counts.byReason[reason, default: 0] += 1 }
                 if outcome.isOwnerConflict { counts.ownerConflicts += 1 }
             }
         }
@@ -371,10 +378,18 @@ private final class OutcomeCounts: @unchecked Sendable {
             outcomes.add(counts.byOutcome[outcome] ?? 0, [("outcome", outcome.rawValue)])
         }
         var attempts = MetricFamily(
-            .counter, "receipt_server_attempts_total", "Requests to redeem, by code: 'ok', or that of the refusal.")
+            .counter, "receipt_server_attempts_total",
+            "Requests to redeem, by code: 'ok', that of the refusal, or 'empty-in-app' or 'no-product' without purchases."
+        )
+        var reasons = MetricFamily(
+            .counter, "receipt_server_outcome_reasons_total",
+            "Transactions that were redeemed and gave nothing, by reason.")
+        for (reason, count) in counts.byReason.sorted(by: { $0.key < $1.key }) {
+            reasons.add(count, [("reason", reason)])
+        }
         for (code, count) in counts.attempts.sorted(by: { $0.key < $1.key }) { attempts.add(count, [("code", code)]) }
         return [
-            outcomes, attempts,
+            outcomes, reasons, attempts,
             MetricFamily(
                 .counter, "receipt_server_owner_conflicts_total",
                 "Purchases with the account token of the account that brought them, which another account owns.",
@@ -411,11 +426,20 @@ extension JSONWriter {
         integer(outcome.quantity)
         member("seats", outcome.seats)
         member("access", outcome.access)
+        member("reason", outcome.reason)
         member("until", outcome.until?.description)
         // As that of the entitlements.
         member("product_type_source", outcome.isTypeStated.map { $0 ? "setting" : "evidence" })
         member("bundle_id", outcome.bundleID)
         member("environment", outcome.environment?.rawValue)
         endObject()
+    }
+}
+
+extension TransactionOutcome {
+    /// The outcome, and its reason if that says more.
+    fileprivate var code: String {
+        let own = outcome.rawValue
+        return [own, reason.flatMap { $0.hasSameBytes(as: own) ? nil : $0 }].compactMap(\.self).joined(separator: " ")
     }
 }

@@ -1,4 +1,4 @@
-import AppStoreReceipt
+@_spi(Surfaces) import AppStoreReceipt
 import HTTPService
 import PurchaseLedger
 import StrictText
@@ -25,7 +25,7 @@ struct OrderRoutes: Sendable {
 
     func make(_ request: Request) throws -> Response {
         let asked = try OrderRequest(request.body.span)
-        let environments = accepted.environments
+        let environments = accepted.acceptedEnvironments
         let environment = asked.environment ?? (environments.count == 1 ? environments.first : nil) ?? .production
         guard environments.contains(environment) else {
             throw RequestFault.invalid("'environment' is none of the server's")

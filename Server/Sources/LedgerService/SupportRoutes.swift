@@ -1,4 +1,4 @@
-import AppStoreReceipt
+@_spi(Surfaces) import AppStoreReceipt
 import HTTPService
 import PurchaseLedger
 import StrictText
@@ -43,7 +43,9 @@ struct SupportRoutes: Sendable {
     func adjust(_ request: Request) throws -> Response {
         let asked = try AdjustRequest(request.body.span)
         let environment = asked.environment ?? accepted.onlyEnvironment
-        guard let environment, accepted.environments.contains(environment) else { throw RequestFault.environment }
+        guard let environment, accepted.acceptedEnvironments.contains(environment) else {
+            throw RequestFault.environment
+        }
         let bundleID = try accepted.bundleID(asked.bundleID)
         let change: Adjustment.Change
         if let transactionID = asked.transactionID {
@@ -72,7 +74,7 @@ struct SupportRoutes: Sendable {
 
 extension VerificationPolicy {
     /// The environment of the server, if it has only one.
-    var onlyEnvironment: AppStoreEnvironment? { environments.count == 1 ? environments.first : nil }
+    var onlyEnvironment: AppStoreEnvironment? { acceptedEnvironments.count == 1 ? acceptedEnvironments.first : nil }
 
     /// The app of a request that may name one.
     func bundleID(_ asked: String?) throws(RequestFault) -> String {

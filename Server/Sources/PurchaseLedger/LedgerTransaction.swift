@@ -1,4 +1,4 @@
-@_spi(Ledger) import AppStoreReceipt
+@_spi(Ledger) @_spi(Surfaces) import AppStoreReceipt
 import StrictText
 import SpanASN1
 
@@ -268,11 +268,19 @@ struct LedgerTransaction {
     ) -> TransactionOutcome {
         // What another account has is not told.
         func answer(_ outcome: Outcome, _ item: Entitlements.Item?, _ own: Grant? = nil) -> TransactionOutcome {
-            TransactionOutcome(
+            let reason: String? =
+                switch outcome {
+                case .granted, .alreadyYours: nil
+                case .tooEarly, .expired, .revoked, .undetermined:
+                    (item?.reason ?? purchase.undecidable)?.rawValue ?? outcome.rawValue
+                case .belongsToAnother, .notForSale, .notYours, .tokenMissing: outcome.rawValue
+                }
+            return TransactionOutcome(
                 transactionID: purchase.transactionID, originalTransactionID: purchase.originalTransactionID,
                 grantedAs: own?.transaction.transactionID.string, productID: purchase.productID,
                 bundleID: purchase.bundleID, environment: purchase.environment, outcome: outcome,
-                access: item.map { "\($0.access.code)" }, quantity: own?.quantity ?? 0, seats: own?.seats,
+                access: item.map { "\($0.access.code)" }, reason: reason, quantity: own?.quantity ?? 0,
+                seats: own?.seats,
                 until: item?.until,
                 isTypeStated: item.flatMap { $0.productType == nil ? nil : $0.isTypeStated },
                 isOwnerConflict: outcome == .belongsToAnother && item.map { isFor($0.purchase, claim) } ?? false)
@@ -390,7 +398,7 @@ struct LedgerTransaction {
             policy.isForSale(item.productID), let owned = item.ownedQuantity,
             owned == 0 || item.access.isGrantable || item.access == .lengthUnknown
         else { return nil }
-        let quantity = item.productType == .autoRenewableSubscription ? 1 : Int64(max(1, item.purchase.quantity))
+        let quantity = item.productType == .autoRenewableSubscription ? 1 : Int64(max(1, item.purchase.quantity ?? 1))
         var grant = Grant(
             transaction: key, account: account, productID: item.productID, quantity: quantity, until: item.until,
             seats: owned == 0 ? nil : item.periodSeats.map(Int64.init), isVoided: false)

@@ -59,7 +59,7 @@ public enum Outcome: String, Codable, Sendable, CaseIterable {
         case .undetermined:
             Row(
                 mayFinish: false,
-                "is in evidence that does not say enough, such as a receipt before 2013. State the type with `--product-type`, or ask the app for a transaction of StoreKit 2"
+                "is in evidence that does not say enough: see `reason`. With `type-missing`, state the type with `--product-type`. Otherwise ask the App Store for the transaction (`/v1/recover`)"
             )
         }
     }
@@ -91,6 +91,9 @@ public struct TransactionOutcome: Sendable, Codable {
     /// The access that the purchase gave when the request was answered, such as `active`: the code of an `Entitlements.Access`; `nil` if it was
     /// not decided.
     public let access: String?
+    /// The reason the purchase gives the account nothing: that of the evidence (`Entitlements.Reason`), or the outcome if the
+    /// evidence is not the reason; `nil` if it gives something.
+    public let reason: String?
     /// What the account has of the grant that ``grantedAs`` names: the quantity of a consumable, or 1; 0 if it has nothing.
     public let quantity: Int64
     /// The seats of the period that the account has; `nil` if the evidence says none, or the account has no grant of it.
@@ -117,7 +120,7 @@ public struct TransactionOutcome: Sendable, Codable {
         case bundleID = "bundle_id"
         case isTypeStated = "type_stated"
         case isOwnerConflict = "owner_conflict"
-        case environment, outcome, access, quantity, seats, until
+        case environment, outcome, access, reason, quantity, seats, until
     }
 }
 

@@ -1,3 +1,4 @@
+@_spi(Surfaces) import AppStoreReceipt
 import HTTPService
 import LedgerService
 import SupportDesk
@@ -193,7 +194,7 @@ package enum ReceiptServer {
         func warn(_ event: StaticString, _ message: String) {
             log.write(.warning, event, [("message", .text(message))])
         }
-        let environments = configuration.policy.environments
+        let environments = configuration.policy.acceptedEnvironments
         if configuration.policy.bundleIDs == nil {
             warn(
                 "no-bundle-id",

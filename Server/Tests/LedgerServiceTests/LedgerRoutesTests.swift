@@ -202,6 +202,39 @@ struct LedgerRoutesTests {
         }
     }
 
+    @Test func `what gives nothing says why, in the answer, the log and the metrics`() throws {
+        let cases: [(id: String, change: (inout JWSBuilder) -> Void, outcome: String, reason: String?)] = [
+            ("q1", { $0.quantity = nil }, "undetermined", "quantity-missing"),
+            ("q2", { $0.quantity = 0 }, "undetermined", "quantity-invalid"),
+            ("q3", { $0.quantity = -1 }, "undetermined", "quantity-invalid"),
+            ("q4", { $0.revocationDate = JWSBuilder.defaultDate }, "revoked", "revoked"),
+            ("q5", { ($0.quantity, $0.productType) = (nil, .nonConsumable) }, "granted", nil),
+        ]
+        for (id, change, expected, reason) in cases {
+            let body = #"{"account":"anna","evidence":"\#(try transaction(id, change))"}"#
+            let response = send("POST", "/v1/redeem", body)
+            let answer = try object(response)
+            let outcome = try #require((answer["outcomes"] as? [[String: Any]])?.first)
+            #expect(outcome["outcome"] as? String == expected && outcome["reason"] as? String == reason)
+            #expect(outcome["may_finish"] as? Bool == (expected != "undetermined"))
+            #expect(answer["nothing"] is NSNull && response.code == "ok")
+        }
+        #expect(metrics().contains(#"receipt_server_outcome_reasons_total{reason="quantity-invalid"} 2"# + "\n"))
+        let stranger = send("POST", "/v1/redeem", #"{"account":"ben","evidence":"\#(try transaction("q5"))"}"#)
+        let other = try #require((object(stranger)["outcomes"] as? [[String: Any]])?.first)
+        #expect(other["reason"] as? String == "belongs-to-another")
+        let renewal = try JWSBuilder.renewalInfo(productID: "pro", originalTransactionID: "1")
+            .signed(by: evidence.ellipticAuthority)
+        let receipt = Data(try evidence.receipt(purchaseCount: 0)).base64EncodedString()
+        for (text, code) in [(receipt, "empty-in-app"), (renewal, "no-product")] {
+            let response = send("POST", "/v1/redeem", #"{"account":"anna","evidence":"\#(text)"}"#)
+            let answer = try object(response)
+            #expect(answer["nothing"] as? String == code && (answer["outcomes"] as? [Any])?.isEmpty == true)
+            #expect(response.code == code)
+            #expect(metrics().contains(#"receipt_server_attempts_total{code="\#(code)"} 1"# + "\n"))
+        }
+    }
+
     @Test func `a purchase of another account, with the bringer's own token, is told, logged and counted`() throws {
         let token = "9c3e0a4f-1c5d-4b0e-8a57-3d0b8d1b6f00"
         let coins = try transaction("1") { $0.appAccountToken = token }

@@ -1,7 +1,7 @@
 import StrictText
 
 extension Decision {
-    /// The decision as one line of JSON: `{"schema":1,"at":…,"items":[…],"refused":[{"index":…,"error":{…}},…]}`.
+    /// The decision as one line of JSON: `{"schema":1,"at":…,"next_change":…,"items":[…],"refused":[{"index":…,"error":{…}},…]}`.
     ///
     /// The members before `refused` are those of ``Entitlements/json``, and `error` is that of ``VerificationError/json``.
     public var json: String { json(for: .swift) }

@@ -36,6 +36,7 @@ extension Entitlements {
         self.init(
             evidence.flatMap { $0.purchases }, renewals: evidence.flatMap { $0.renewals }, at: date,
             clockAllowance: clockAllowance, productTypes: productTypes)
+        if nothing != nil, evidence.contains(where: { $0.nothing == .emptyInApp }) { nothing = .emptyInApp }
     }
 }
 

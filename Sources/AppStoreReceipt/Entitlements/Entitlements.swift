@@ -9,7 +9,7 @@ import StrictText
 ///     switch item.access {
 ///     case .active(let end): …       // a subscription, until its end
 ///     case .owned: …                 // a non-consumable
-///     case .consumable(let quantity): …  // grant each transaction once
+///     case .consumable(let quantity): …  // grant each purchaseKey once
 ///     default: …                     // no access, with the reason
 ///     }
 /// }
@@ -55,6 +55,9 @@ public struct Entitlements: Sendable {
     /// The subscriptions that had begun, in the order of their first period.
     public let subscriptions: [Subscription]
 
+    /// The reason there are no ``items``; `nil` if there are some.
+    public internal(set) var nothing: Nothing?
+
     /// The earliest ``Item/nextChange``: decide again then, since Apple sends no notification.
     public var nextChange: Instant? { items.compactMap(\.nextChange).min() }
 
@@ -71,27 +74,56 @@ public struct Entitlements: Sendable {
         public let contradictedType: StatedProductType?
         /// The access that the purchase gives at the date, or the reason it gives none.
         public let access: Access
+        /// The reason the purchase gives nothing at the date; `nil` if it gives something.
+        public let reason: Reason?
         /// The date access ends or ended, before it begins, too; `nil` if it has no end, or if the end is not known.
         public let until: Instant?
-        /// The quantity of the product: of a consumable, what a prorated refund has left; of an auto-renewable
-        /// subscription, 1, and 0 once it is revoked. What Apple signed is the quantity of ``purchase``.
+        /// What is left of the purchase: of a consumable, what prorated refunds have left; of an auto-renewable
+        /// subscription 1, also after its end; 0 if it is revoked, or if Apple signed no quantity that counts.
         public let quantity: Int
+        /// The quantity that Apple signed: of an auto-renewable subscription, the number of seats; `nil` if it signed
+        /// none.
+        public var purchasedQuantity: Int? { purchase.quantity }
         /// The seats that the transaction bought, less those that Apple refunded: 0 if all of it is revoked. It is
         /// `nil` if the evidence says no seats, and for members, whose transactions repeat the numbers of the buyer.
         public let seats: Int?
         /// The seats of the period: those of all its transactions. Restored transactions are not counted.
         public let periodSeats: Int?
-        /// What an owner of the purchase has of it at the date: 0 after a refund, even of a period that had ended before; `nil` if the purchase has not begun, or if the evidence does not
-        /// say enough.
-        @_spi(Ledger) public let ownedQuantity: Int?
+        /// The ``quantity``; `nil` if the purchase has not begun, or if the evidence does not say enough.
+        @_spi(Ledger) public var ownedQuantity: Int? {
+            switch access {
+            case .notYet, .undetermined: nil
+            default: quantity
+            }
+        }
         /// The next date at which the purchase begins, or a refund that Apple dated ahead comes into effect; `nil` if
         /// there is none. Apple sends no notification then: decide again. It is not the end of access, which is
         /// ``until``.
         public let nextChange: Instant?
-        /// The transaction id of the purchase or period that this transaction restores; its own id if it restores none.
+        /// The key of the purchase or period, under which it is granted once: at most 255 ASCII bytes that tell
+        /// environments and apps apart, too. It is `nil` if the evidence has no original transaction id.
         ///
-        /// A restored transaction is the same purchase with a new id. Transactions that have this id in common are granted once, together.
-        public var firstTransactionID: String { firstTransaction.string }
+        /// It is the same whatever evidence is known, and in whatever order it arrives: restored transactions have it,
+        /// and so have the seats that were added to a period. Two periods have two keys, and so have the buyer and each
+        /// member. A purchase without a period is known by its product and its original transaction.
+        ///
+        /// The key of a period is that of its earliest known transaction. If an earlier one arrives, or if it turns out
+        /// whose the purchase is, the key that it had is among ``formerPurchaseKeys``.
+        ///
+        /// Without a key, do not grant: ask for a transaction of StoreKit 2, which has one. Only receipts from Xcode are
+        /// known to lack the id.
+        public var purchaseKey: String? { (keys ?? PurchaseKeys(of: purchase))?.key.string }
+        /// The keys that the purchase can have had when less was known, at most about 64: those of its other
+        /// transactions alone, and of a member's, those that they would have as the buyer's. A receipt does not say who
+        /// is a member.
+        ///
+        /// If the same account was granted the purchase under one of them, it has the purchase already. If another
+        /// account was, that is another purchase: the buyer's, whose transaction a member's can resemble.
+        public var formerPurchaseKeys: [String] { (keys ?? PurchaseKeys(of: purchase))?.former.map(\.string) ?? [] }
+        /// The keys, if the period has other transactions.
+        let keys: PurchaseKeys?
+        /// The first known transaction of the purchase or period. It changes when an earlier one arrives.
+        @_spi(Ledger) @_spi(Surfaces) public var firstTransactionID: String { firstTransaction.string }
         let firstTransaction: UTF8Bytes
         /// The signer and the date of the verification of the evidence that was signed last; `nil` for a stored purchase.
         public let verification: Verification?
@@ -143,6 +175,7 @@ public struct Entitlements: Sendable {
         periods.extendByGrace(renewals)
         let moment = Moment(date: date, clockAllowance: max(clockAllowance, .zero))
         (items, subscriptions) = periods.decided(at: moment, leavingOut: isLeftOut)
+        nothing = items.isEmpty ? .noProduct : nil
     }
 }
 
@@ -153,7 +186,7 @@ extension Entitlements {
         case active(until: Instant)
         /// A non-consumable is owned.
         case owned
-        /// A consumable. Each transaction is granted once: it gives no lasting access. The quantity is less than what was bought after a prorated refund.
+        /// A consumable. Each is granted once: it gives no lasting access. The quantity is less than what was bought after a prorated refund.
         case consumable(quantity: Int)
         /// The purchase begins later. Apple signs renewals up to a day before they begin.
         case notYet(from: Instant)
@@ -165,8 +198,7 @@ extension Entitlements {
         case upgraded(at: Instant?)
         /// A non-renewing subscription, whose length only the app knows: it was not among `productTypes`.
         case lengthUnknown
-        /// The evidence does not say enough: a subscription without an end, an old record that says neither what kind
-        /// of product it is for nor when it ends, or a type of product or an ownership that this version does not know.
+        /// The evidence does not say enough. ``Item/reason`` says what is missing or unknown.
         case undetermined
 
         /// A Boolean value that indicates whether the purchase gives access: it is ``active(until:)`` or ``owned``.
@@ -207,6 +239,51 @@ extension Entitlements {
             case .undetermined: "undetermined"
             }
         }
+    }
+}
+
+extension Entitlements {
+    /// The reasons a purchase gives nothing. The raw values are those of JSON.
+    @nonexhaustive
+    public enum Reason: String, Hashable, Sendable, CaseIterable {
+        /// It begins later.
+        case notYet = "not-yet"
+        /// Its period, or the evidence, has expired.
+        case expired
+        /// Apple refunded or revoked it.
+        case revoked
+        /// Another subscription of the group has replaced it.
+        case upgraded
+        /// It is a non-renewing subscription, whose length only the app knows.
+        case lengthUnknown = "length-unknown"
+        /// It is a subscription without an end.
+        case endMissing = "end-missing"
+        /// It is an old record that says neither what kind of product it is for nor when it ends.
+        case typeMissing = "type-missing"
+        /// This version does not know the type of its product.
+        case unknownType = "unknown-type"
+        /// This version does not know its ownership.
+        case unknownOwnership = "unknown-ownership"
+        /// Apple signed no environment. It can be the sandbox, where nobody pays.
+        case environmentMissing = "environment-missing"
+        /// Apple signed no app.
+        case bundleIDMissing = "bundle-id-missing"
+        /// It is a consumable for which Apple signed no quantity.
+        case quantityMissing = "quantity-missing"
+        /// The quantity that Apple signed is 0 or below.
+        case quantityInvalid = "quantity-invalid"
+    }
+}
+
+extension Entitlements {
+    /// The reasons evidence has no purchases. The raw values are those of JSON.
+    @nonexhaustive
+    public enum Nothing: String, Hashable, Sendable {
+        /// A receipt has no in-app purchases, as after the installation of the app. Have the app refresh it once, then
+        /// retry. Do not finish a transaction because of it.
+        case emptyInApp = "empty-in-app"
+        /// Nothing in the evidence is a purchase of a product.
+        case noProduct = "no-product"
     }
 }
 

@@ -34,13 +34,12 @@ struct Period {
     /// The date of the upgrade that replaced this renewal before it began.
     var replacedBeforeStart: Instant?
 
-    /// Whether nothing can be decided, because Apple signed a type or an ownership that is not known. It replaces
-    /// nothing.
-    private var hasUnknownValue: Bool
+    /// The reason nothing can be decided. The period then replaces nothing.
+    private var undecidable: Entitlements.Reason?
 
     /// Whether this is a period of a subscription that renews. A record without a type that has an end is one.
     var isOfSubscription: Bool {
-        expires != nil && !hasUnknownValue && purchase.productType?.renews ?? true
+        expires != nil && undecidable == nil && purchase.productType?.renews ?? true
     }
 
     /// Whether the signed quantity is the number of seats, and not of products.
@@ -96,13 +95,13 @@ extension Period {
         revoked = purchase.revocation
         remainingQuantity = purchase.remainingQuantity
         isUpgraded = purchase.isUpgraded ?? false
-        hasUnknownValue = purchase.hasUnknownValue
+        undecidable = purchase.undecidable
     }
 
     /// Adds another transaction of the period.
     mutating func add(_ purchase: Purchase, _ index: Int) {
         transactions.append(index)
-        hasUnknownValue = hasUnknownValue || purchase.hasUnknownValue
+        undecidable = undecidable ?? purchase.undecidable
         isUpgraded = isUpgraded || purchase.isUpgraded ?? false
         // A refund is signed for one transaction. Its copies say nothing of it.
         if let revocation = purchase.revocation {
@@ -145,23 +144,23 @@ extension Period {
         if let end, end.date <= moment.date {
             let date = end.date == .distantPast ? nil : end.date
             switch end.reason {
-            case .expired where hasUnknownValue, .upgraded where hasUnknownValue: break
+            case .expired where undecidable != nil, .upgraded where undecidable != nil: break
             case .expired: return .expired(at: end.date)
             case .upgraded: return .upgraded(at: date)
             case .revoked:
-                guard purchase.productType == .consumable || hasUnknownValue, let remainingQuantity,
+                guard purchase.productType == .consumable || undecidable != nil, let remainingQuantity,
                     remainingQuantity > 0
                 else {
                     return .revoked(at: date)
                 }
                 guard moment.hasBegun(start) else { return .notYet(from: start) }
-                return hasUnknownValue ? .undetermined : .consumable(quantity: remainingQuantity)
+                return undecidable == nil ? .consumable(quantity: remainingQuantity) : .undetermined
             }
         }
         guard moment.hasBegun(start) else { return .notYet(from: start) }
-        guard !hasUnknownValue else { return .undetermined }
+        guard undecidable == nil else { return .undetermined }
         switch purchase.productType {
-        case .consumable: return .consumable(quantity: purchase.quantity)
+        case .consumable: return .consumable(quantity: purchase.quantity ?? 0)
         case .nonConsumable: return .owned
         case .nonRenewingSubscription:
             return expires.map { _ in .active(until: end?.date ?? .distantFuture) } ?? .lengthUnknown
@@ -169,24 +168,29 @@ extension Period {
         }
     }
 
-    /// What an owner has of the purchase. That a period has ended takes nothing back; a refund does, even after the end.
-    func ownedQuantity(at moment: Moment, _ access: Entitlements.Access) -> Int? {
-        let bought = hasSeats ? 1 : max(1, purchase.quantity)
-        return switch access {
-        case .consumable(let quantity): max(0, quantity)
-        case .active, .owned, .lengthUnknown: bought
-        case .revoked: 0
-        case .expired, .upgraded: isTakenBack(at: moment) ? 0 : bought
-        case .notYet, .undetermined: nil
+    /// The reason that an access which gives nothing has.
+    func reason(for access: Entitlements.Access) -> Entitlements.Reason? {
+        switch access {
+        case .active, .owned, .consumable: nil
+        case .notYet: .notYet
+        case .expired: .expired
+        case .revoked: .revoked
+        case .upgraded: .upgraded
+        case .lengthUnknown: .lengthUnknown
+        case .undetermined: undecidable ?? (purchase.productType == nil ? .typeMissing : .endMissing)
         }
     }
 
-    private func isTakenBack(at moment: Moment) -> Bool { takenBack.map { $0 <= moment.date } ?? false }
-
-    /// The quantity that answers have for one of the transactions.
-    func quantity(of purchase: Purchase, at moment: Moment, _ access: Entitlements.Access) -> Int {
-        if case .consumable(let quantity) = access { return quantity }
-        return hasSeats ? isTakenBack(at: moment) ? 0 : 1 : purchase.quantity
+    /// What is left of the purchase. That a period has ended takes nothing back; a refund does, even after the end.
+    func quantity(at moment: Moment, _ access: Entitlements.Access) -> Int {
+        switch access {
+        case .consumable(let quantity): return max(0, quantity)
+        case .revoked: return 0
+        default:
+            if takenBack.map({ $0 <= moment.date }) ?? false { return 0 }
+            guard undecidable != .quantityMissing, undecidable != .quantityInvalid else { return 0 }
+            return hasSeats ? 1 : purchase.quantity ?? 1
+        }
     }
 
     /// The seats of each of ``bought``; `nil` if the evidence says none, and for members.
@@ -202,7 +206,7 @@ extension Period {
         }
     }
 
-    /// The next date at which ``ownedQuantity(at:_:)`` can change if Apple signs nothing more.
+    /// The next date at which ``quantity(at:_:)`` can change if Apple signs nothing more.
     func nextChange(after moment: Moment) -> Instant? {
         let begin = moment.hasBegun(start) ? nil : start
         return [begin, takenBack].compactMap(\.self).filter { $0 > moment.date }.min()
@@ -231,6 +235,6 @@ extension Purchase {
     /// What a prorated refund leaves of the quantity, to the nearest whole; `nil` if the whole was refunded.
     fileprivate var remainingQuantity: Int? {
         guard let revokedPart, revokedPart < 100_000 else { return nil }
-        return Int((Int128(quantity) * Int128(100_000 - revokedPart) + 50_000) / 100_000)
+        return Int((Int128(max(0, quantity ?? 0)) * Int128(100_000 - revokedPart) + 50_000) / 100_000)
     }
 }

@@ -362,11 +362,16 @@ struct Periods {
         for period in periods {
             let end = period.end
             let access = period.access(at: moment, end)
-            let ownedQuantity = period.ownedQuantity(at: moment, access)
+            let quantity = period.quantity(at: moment, access)
+            let reason = period.reason(for: access)
             let nextChange = period.nextChange(after: moment)
             var until = end.flatMap { $0.date == .distantPast ? nil : $0.date }
             if case .consumable = access { until = nil }
             let firstTransaction = UTF8Bytes(transactions[period.transactions[0]].purchase.transactionID)
+            let keys =
+                period.transactions.count == 1
+                ? [] : PurchaseKeys.keys(of: period.transactions.map { transactions[$0].purchase })
+            let keysByTransaction = Dictionary(uniqueKeysWithValues: zip(period.transactions, keys))
             let seats = period.seats(at: moment, transactions)
             // What is signed can be any number.
             let periodSeats = seats?.reduce(0) { sum, seats in
@@ -378,10 +383,10 @@ struct Periods {
                     let source = transactions[index]
                     items[index] = Entitlements.Item(
                         purchase: source.purchase, statedType: source.statedType, isTypeStated: source.isTypeStated,
-                        contradictedType: source.contradictedType, access: access, until: until,
-                        quantity: period.quantity(of: source.purchase, at: moment, access), seats: seats?[place],
-                        periodSeats: periodSeats, ownedQuantity: ownedQuantity, nextChange: nextChange,
-                        firstTransaction: firstTransaction, verification: source.verification)
+                        contradictedType: source.contradictedType, access: access, reason: reason, until: until,
+                        quantity: quantity, seats: seats?[place], periodSeats: periodSeats, nextChange: nextChange,
+                        keys: keysByTransaction[index] ?? nil, firstTransaction: firstTransaction,
+                        verification: source.verification)
                 }
             }
         }

@@ -70,6 +70,15 @@ extension VerifiedEvidence {
         }
     }
 
+    /// The reason the evidence has no ``purchases``; `nil` if it has some.
+    public var nothing: Entitlements.Nothing? {
+        switch self {
+        case .receipt(let receipt) where receipt.inAppPurchases.isEmpty: .emptyInApp
+        case .receipt(let receipt): receipt.inAppPurchases.contains(where: \.isComplete) ? nil : .noProduct
+        default: purchases.isEmpty ? .noProduct : nil
+        }
+    }
+
     /// The renewal information that the evidence is or contains.
     public var renewals: [Verified<RenewalInfo>] {
         switch self {
@@ -146,7 +155,7 @@ extension VerifiedEvidence {
 
 extension Verified {
     fileprivate func inside(_ layers: Layers) -> Verified {
-        Verified(payload: payload, verification: verification.inside(layers))
+        Verified(payload: payload, verification: verification.inside(layers), inherited: inherited)
     }
 }
 

@@ -23,7 +23,7 @@ extension VerificationError.Reason {
         case .chain(let error, let kind): error.kind.fault(.chain, kind)
         case .payload(let error):
             Fault(error.kind.rawValue, .payload, .library, error.kind.explanation, { .unreadableContents })
-        case .members(let error, let expected): error.kind.payloadFault(isOfAnotherKind: expected != nil)
+        case .members(let error, _, let expected): error.kind.payloadFault(isOfAnotherKind: expected != nil)
         case .policy(let violation, let found, _): violation.fault(found)
         case .configuration(let fault, _): fault.fault
         case .host(let kind): kind.fault(.verifier, .receipt)
@@ -332,6 +332,13 @@ extension PolicyViolation {
             Fault(rawValue, .policy, .client, explanation, advice)
         }
         return switch self {
+        case .missingBundleID:
+            row(
+                "the evidence is genuine, but names no app",
+                [
+                    "Apple signed it before it named the app.",
+                    "Ask the App Store Server API for the transaction, which is then signed anew (`/v1/recover`).",
+                ])
         case .bundleIDMismatch:
             row(
                 "the evidence is genuine, but its bundle id is not accepted",
@@ -346,9 +353,16 @@ extension PolicyViolation {
                     "If the app is yours, \(.pass(.appAppleID, "its Apple id")).",
                     "If it is not, refuse the evidence.",
                 ])
+        case .missingEnvironment:
+            row(
+                "the evidence is genuine, but names no environment",
+                [
+                    "Apple signed it before it named the environment, which can be the sandbox.",
+                    "Ask the App Store Server API for the transaction, which is then signed anew (`/v1/recover`).",
+                ])
         case .unknownEnvironment:
             row(
-                "the evidence is genuine, but its environment is missing or unknown",
+                "the evidence is genuine, but its environment is unknown",
                 "Apple signed an environment that this version of the library does not know. Keep the evidence, and report the error."
             )
         case .environmentMismatch:

@@ -84,10 +84,10 @@ public struct NotificationData: Hashable, Sendable, JWSRecord {
     /// The app's Apple id. It may be missing in the sandbox.
     public var appAppleID: String? { members.id(.appAppleId) }
     /// The app's bundle id.
-    public var bundleID: String? { members.string(.bundleId) }
+    public var bundleID: String? { members.identifier(.bundleId) }
     /// The app's version (`CFBundleVersion`).
     public var bundleVersion: String? { members.string(.bundleVersion) }
-    /// The environment; `nil` if it is missing or unknown. A verifier refuses a payload without one.
+    /// The environment; `nil` if it is missing or unknown.
     public var environment: AppStoreEnvironment? { members.environment(.environment) }
     /// The status of the subscription when Apple signed the notification.
     public var status: SubscriptionStatus? { members.value(.status) }
@@ -120,8 +120,8 @@ public struct NotificationAppData: Hashable, Sendable, JWSRecord {
     /// The app's Apple id. It may be missing in the sandbox.
     public var appAppleID: String? { members.id(.appAppleId) }
     /// The app's bundle id.
-    public var bundleID: String? { members.string(.bundleId) }
-    /// The environment; `nil` if it is missing or unknown. A verifier refuses a payload without one.
+    public var bundleID: String? { members.identifier(.bundleId) }
+    /// The environment; `nil` if it is missing or unknown.
     public var environment: AppStoreEnvironment? { members.environment(.environment) }
 }
 
@@ -152,10 +152,10 @@ public struct NotificationSummary: Hashable, Sendable, JWSRecord {
     /// The app's Apple id. It may be missing in the sandbox.
     public var appAppleID: String? { members.id(.appAppleId) }
     /// The app's bundle id.
-    public var bundleID: String? { members.string(.bundleId) }
+    public var bundleID: String? { members.identifier(.bundleId) }
     /// The subscription product of the request.
     public var productID: String? { members.string(.productId) }
-    /// The environment; `nil` if it is missing or unknown. A verifier refuses a payload without one.
+    /// The environment; `nil` if it is missing or unknown.
     public var environment: AppStoreEnvironment? { members.environment(.environment) }
     /// The countries and regions, as ISO 3166 codes of three letters; `nil` for all.
     public var storefrontCountryCodes: [String]? { members.strings(.storefrontCountryCodes) }
@@ -209,7 +209,7 @@ public struct ExternalPurchaseToken: Hashable, Sendable, JWSRecord {
     /// The app's Apple id.
     public var appAppleID: String? { members.id(.appAppleId) }
     /// The app's bundle id.
-    public var bundleID: String? { members.string(.bundleId) }
+    public var bundleID: String? { members.identifier(.bundleId) }
     /// The environment of the token. The identifier of a token from the sandbox begins with `SANDBOX`.
     public var environment: AppStoreEnvironment? {
         externalPurchaseID.map { $0.utf8.starts(with: "SANDBOX".utf8) ? .sandbox : .production }

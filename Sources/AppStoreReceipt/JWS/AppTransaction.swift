@@ -27,8 +27,8 @@ public struct AppTransaction: JWSPayload {
     /// The app's Apple id. It is missing or 0 outside production.
     public var appAppleID: String? { members.id(.appAppleId) }
     /// The app's bundle id.
-    public var bundleID: String? { members.string(.bundleId) }
-    /// The environment (`receiptType`); `nil` if it is missing or unknown. A verifier refuses a payload without one.
+    public var bundleID: String? { members.identifier(.bundleId) }
+    /// The environment (`receiptType`); `nil` if it is missing or unknown.
     public var environment: AppStoreEnvironment? { members.environment(.receiptType) }
     /// The app's version: `CFBundleVersion` on iOS, `CFBundleShortVersionString` on macOS.
     public var applicationVersion: String? { members.string(.applicationVersion) }
@@ -52,7 +52,7 @@ public struct AppTransaction: JWSPayload {
     public var deviceVerificationNonce: String? { members.identifier(.deviceVerificationNonce) }
 
     static let kind = JWSKind.appTransaction
-    static let required: [Member] = [.receiptType, .bundleId]
+    static let required: [Member] = [.receiptType]
     static let dateMember = Member.receiptCreationDate
 }
 

@@ -21,6 +21,8 @@ public struct Verified<Payload: JWSPayload>: Hashable, Sendable {
     public let payload: Payload
     /// The signer and the date of the verification.
     public let verification: Verification
+    /// What the payload does not name, and the notification names of which it is a part.
+    let inherited: JWSSubject?
 
     /// Accesses a property of the payload, such as `verified.productID`.
     public subscript<Value>(dynamicMember field: KeyPath<Payload, Value>) -> Value { payload[keyPath: field] }
@@ -35,12 +37,10 @@ protocol JWSClaims: JWSPayload, JWSRecord, NamedContents {
     static var dateMember: Member { get }
     /// The app and the environment of the payload; several if it names them in several places.
     var subjects: [JWSSubject] { get }
-    /// The environment as Apple wrote it, for errors if ``JWSPayload/environment`` is unknown.
-    var environmentName: String? { get }
 }
 
 /// An app and an environment, as a payload names them.
-struct JWSSubject {
+struct JWSSubject: Hashable {
     /// `nil` if there is none.
     var bundleID: String?
     /// Whether this kind of payload has a bundle id.
@@ -50,57 +50,93 @@ struct JWSSubject {
     /// Whether this kind of payload has the app's Apple id.
     var hasAppAppleID = true
     var environment: AppStoreEnvironment?
-    /// The environment as Apple wrote it, if that is all that is known of it.
-    var environmentName: String?
+    /// The environment as Apple wrote it, if it is unknown.
+    private(set) var environmentName: UTF8Bytes?
     /// Whether what is missing is no reason to refuse the payload.
     var mayBeMissing = false
+
+    init(
+        bundleID: String? = nil, hasBundleID: Bool = true, appAppleID: String? = nil, hasAppAppleID: Bool = true,
+        environmentNamed name: String? = nil
+    ) {
+        self.bundleID = bundleID
+        self.hasBundleID = hasBundleID
+        self.appAppleID = appAppleID
+        self.hasAppAppleID = hasAppAppleID
+        nameEnvironment(name)
+    }
+
+    mutating func nameEnvironment(_ name: String?) {
+        environment = name.flatMap(AppStoreEnvironment.init(signedName:))
+        environmentName = environment == nil ? name.map(UTF8Bytes.init) : nil
+    }
+
+    /// Whether it names no app and no environment.
+    var isEmpty: Bool {
+        switch (bundleID, appAppleID, environment, environmentName) {
+        case (nil, nil, nil, nil): true
+        default: false
+        }
+    }
+
+    /// Takes what is missing from the notification of which the payload is a part.
+    func inheriting(_ other: JWSSubject?) -> JWSSubject {
+        guard let other else { return self }
+        var subject = self
+        if hasBundleID { subject.bundleID = bundleID ?? other.bundleID }
+        if environment == nil, environmentName == nil {
+            (subject.environment, subject.environmentName) = (other.environment, other.environmentName)
+        }
+        return subject
+    }
+
+    static func == (lhs: JWSSubject, rhs: JWSSubject) -> Bool {
+        lhs.environment == rhs.environment && lhs.environmentName == rhs.environmentName
+            && lhs.ids == rhs.ids
+            && (lhs.hasBundleID, lhs.hasAppAppleID, lhs.mayBeMissing)
+                == (rhs.hasBundleID, rhs.hasAppAppleID, rhs.mayBeMissing)
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(ids) }
+
+    private var ids: [UTF8Bytes?] { [bundleID.map(UTF8Bytes.init), appAppleID.map(UTF8Bytes.init)] }
 }
 
 extension TransactionInfo: JWSClaims {
-    var environmentName: String? { members.string(.environment) }
     var subjects: [JWSSubject] {
-        [JWSSubject(bundleID: bundleID, hasAppAppleID: false, environment: environment)]
+        [JWSSubject(bundleID: bundleID, hasAppAppleID: false, environmentNamed: members.string(.environment))]
     }
 }
 
 extension RenewalInfo: JWSClaims {
-    var environmentName: String? { members.string(.environment) }
     var subjects: [JWSSubject] {
-        [JWSSubject(hasBundleID: false, hasAppAppleID: false, environment: environment)]
+        [JWSSubject(hasBundleID: false, hasAppAppleID: false, environmentNamed: members.string(.environment))]
     }
 }
 
 extension AppTransaction: JWSClaims {
-    var environmentName: String? { members.string(.receiptType) }
     var subjects: [JWSSubject] {
-        [JWSSubject(bundleID: bundleID, appAppleID: appAppleID?.nonZero, environment: environment)]
+        [
+            JWSSubject(
+                bundleID: bundleID, appAppleID: appAppleID?.nonZero, environmentNamed: members.string(.receiptType))
+        ]
     }
 }
 
 extension RealtimeRequest: JWSClaims {
-    var environmentName: String? { members.string(.environment) }
     var subjects: [JWSSubject] {
-        [JWSSubject(hasBundleID: false, appAppleID: appAppleID?.nonZero, environment: environment)]
+        [
+            JWSSubject(
+                hasBundleID: false, appAppleID: appAppleID?.nonZero, environmentNamed: members.string(.environment))
+        ]
     }
 }
 
 extension AppStoreNotification: JWSClaims {
-    var environmentName: String? {
-        let names = [
-            data?.members.string(.environment), appData?.members.string(.environment),
-            summary?.members.string(.environment),
-        ]
-        return names.lazy.compactMap(\.self).first { AppStoreEnvironment(signedName: $0) == nil }
-    }
     var subjects: [JWSSubject] {
         let contents: [(any NotificationContents)?] = [data, appData, summary, externalPurchaseToken]
-        let subjects = contents.compactMap { contents in
-            contents.map {
-                JWSSubject(bundleID: $0.bundleID, appAppleID: $0.appAppleID?.nonZero, environment: $0.environment)
-            }
-        }
-        let named = subjects.lazy.compactMap { $0.bundleID ?? $0.appAppleID ?? $0.environment?.rawValue }
-        if let _ = named.first ?? environmentName { return subjects }
+        let subjects = contents.compactMap { $0?.subject }
+        if !subjects.allSatisfy(\.isEmpty) { return subjects }
         // Apple's signature is all that such a notification has. With something to decide, it would be another app's.
         let others = NotificationSubjects(object)
         return others.hasSignedParts ? [JWSSubject()] : others.subjects
@@ -111,10 +147,31 @@ extension AppStoreNotification: JWSClaims {
 private protocol NotificationContents {
     var bundleID: String? { get }
     var appAppleID: String? { get }
-    var environment: AppStoreEnvironment? { get }
+    var subject: JWSSubject { get }
 }
 
-extension NotificationData: NotificationContents {}
-extension NotificationAppData: NotificationContents {}
-extension NotificationSummary: NotificationContents {}
-extension ExternalPurchaseToken: NotificationContents {}
+extension NotificationContents {
+    fileprivate func subject(inEnvironmentNamed name: String?) -> JWSSubject {
+        JWSSubject(bundleID: bundleID, appAppleID: appAppleID?.nonZero, environmentNamed: name)
+    }
+}
+
+extension NotificationData: NotificationContents {
+    var subject: JWSSubject { subject(inEnvironmentNamed: members.string(.environment)) }
+}
+
+extension NotificationAppData: NotificationContents {
+    var subject: JWSSubject { subject(inEnvironmentNamed: members.string(.environment)) }
+}
+
+extension NotificationSummary: NotificationContents {
+    var subject: JWSSubject { subject(inEnvironmentNamed: members.string(.environment)) }
+}
+
+extension ExternalPurchaseToken: NotificationContents {
+    var subject: JWSSubject {
+        var subject = subject(inEnvironmentNamed: nil)
+        subject.environment = environment
+        return subject
+    }
+}

@@ -19,14 +19,20 @@ struct JWSVerifier: Sendable {
     }
 
     /// Verifies a JWS that must be of one kind.
-    func verify<Payload: JWSClaims>(_ text: Span<UInt8>) throws(VerificationError) -> Verified<Payload> {
+    ///
+    /// - Parameter inherited: What the notification names of which the JWS is a part.
+    func verify<Payload: JWSClaims>(
+        _ text: Span<UInt8>, inheriting inherited: JWSSubject? = nil
+    ) throws(VerificationError) -> Verified<Payload> {
         let jws = try read(text)
         let payload = Result { () throws(JSONError) in try Payload(decoding: jws.payload) }
         do throws(VerificationError) {
-            return try verify(payload, of: jws, text)
+            return try verify(payload, of: jws, text, inheriting: inherited)
         } catch {
-            guard case .members(let error, _) = error.reason, error.kind == .missingMember else { throw error }
-            throw VerificationError(.members(error, expected: Payload.kind))
+            guard case .members(let error, let member, _) = error.reason, error.kind == .missingMember else {
+                throw error
+            }
+            throw VerificationError(.members(error, member, expected: Payload.kind))
         }
     }
 
@@ -49,18 +55,23 @@ struct JWSVerifier: Sendable {
         return VerifiedNotification(
             notification: notification,
             transactionInfo: try verify(
-                .transactionInfo, data?.members.bytes(.signedTransactionInfo), of: notification.payload),
-            renewalInfo: try verify(.renewalInfo, data?.members.bytes(.signedRenewalInfo), of: notification.payload),
+                .transactionInfo, data?.members.bytes(.signedTransactionInfo), of: notification.payload,
+                inheriting: data?.subject),
+            renewalInfo: try verify(
+                .renewalInfo, data?.members.bytes(.signedRenewalInfo), of: notification.payload,
+                inheriting: data?.subject),
             appTransaction: try verify(
-                .appTransactionInfo, appData?.members.bytes(.signedAppTransactionInfo), of: notification.payload))
+                .appTransactionInfo, appData?.members.bytes(.signedAppTransactionInfo), of: notification.payload,
+                inheriting: appData?.subject))
     }
 
     private func verify<Payload: JWSClaims>(
-        _ part: VerificationError.Part, _ jws: [UInt8]?, of notification: AppStoreNotification
+        _ part: VerificationError.Part, _ jws: [UInt8]?, of notification: AppStoreNotification,
+        inheriting inherited: JWSSubject?
     ) throws(VerificationError) -> Verified<Payload>? {
         guard let jws else { return nil }
         do throws(VerificationError) {
-            let verified: Verified<Payload> = try verify(jws.span)
+            let verified: Verified<Payload> = try verify(jws.span, inheriting: inherited)
             if let difference = verified.payload.difference(from: notification) {
                 throw .policy(.partMismatch, found: difference.found, expected: difference.expected)
             }
@@ -77,7 +88,8 @@ struct JWSVerifier: Sendable {
     /// - Parameter decoded: the payload, which is needed for the date. Its other errors are reported after those of the chain. Decoding it is cheap and
     ///   needs memory only for the known members.
     func verify<Payload: JWSClaims>(
-        _ decoded: Result<Payload, JSONError>, of jws: CompactJWS, _ text: Span<UInt8>
+        _ decoded: Result<Payload, JSONError>, of jws: CompactJWS, _ text: Span<UInt8>,
+        inheriting inherited: JWSSubject? = nil
     ) throws(VerificationError) -> Verified<Payload> {
         let key: SignerKey
         do throws(SignatureTrustError) {
@@ -99,10 +111,12 @@ struct JWSVerifier: Sendable {
         do throws(JSONError) {
             payload = try decoded.get()
         } catch {
-            throw VerificationError(.members(error))
+            throw Payload.failure(error, in: jws.payload)
         }
-        try policy.check(payload)
-        return Verified(payload: payload, verification: verification)
+        let subjects = payload.subjects
+        let inherited = subjects.contains { $0.inheriting(inherited) != $0 } ? inherited : nil
+        try policy.check(payload, of: subjects.map { $0.inheriting(inherited) })
+        return Verified(payload: payload, verification: verification, inherited: inherited)
     }
 
     /// - Parameter date: the validation date; `nil` for the start of the validity of the signer's certificate.
@@ -129,13 +143,14 @@ struct JWSVerifier: Sendable {
             }
             return date
         case .failure(let error):
-            return try Self.signingDate(in: payload, name: Payload.dateMember.rawValue, orThrow: error)
+            let failure = Payload.failure(error, in: payload)
+            return try Self.signingDate(in: payload, name: Payload.dateMember.rawValue, orThrow: failure)
         }
     }
 
     /// Looks for the date in a payload that is faulty elsewhere, or of another kind, whose date has another name.
     private static func signingDate(
-        in payload: [UInt8], name: String, orThrow fault: JSONError
+        in payload: [UInt8], name: String, orThrow failure: VerificationError
     ) throws(VerificationError) -> Instant {
         var found: Instant?
         var dateFault: (fault: DateFault, offset: Int)?
@@ -158,12 +173,11 @@ struct JWSVerifier: Sendable {
                 }
             }
         } catch {
-            throw VerificationError(.members(fault))
+            throw failure
         }
         if let dateFault { throw VerificationError(.date(dateFault.fault, offset: dateFault.offset)) }
         if let found { return found }
-        throw VerificationError(
-            fault.kind == .missingMember ? .members(fault) : .date(.missingSignedDate, offset: nil))
+        throw failure.member == nil ? VerificationError(.date(.missingSignedDate, offset: nil)) : failure
     }
 }
 
@@ -173,22 +187,34 @@ extension JWSClaims {
 
     /// - Throws: `missing-member` without one of the required members.
     init(checking members: JWSMembers<Member>) throws(JSONError) {
-        for member in Self.required where members.value(of: member) == nil {
+        guard Self.missingMember(in: members) == nil else {
             throw JSONError(.missingMember, offset: members.range.lowerBound)
         }
         self.init(members: members)
+    }
+
+    private static func missingMember(in members: JWSMembers<Member>) -> Member? {
+        required.first { members.value(of: $0) == nil }
+    }
+
+    /// The error of a payload that cannot be decoded. Only then it is read again, to name the member that is missing.
+    fileprivate static func failure(_ error: JSONError, in text: [UInt8]) -> VerificationError {
+        guard error.kind == .missingMember, let members = try? JWSMembers<Member>(decoding: text) else {
+            return VerificationError(.members(error))
+        }
+        let member = missingMember(in: members)?.rawValue
+        return VerificationError(.members(error, member.map(UTF8Bytes.init)))
     }
 
     /// Returns the first difference between the app and environment of this payload and of another.
     fileprivate func difference(from other: some JWSClaims) -> (found: String?, expected: String?)? {
         for mine in subjects {
             for theirs in other.subjects {
-                guard mine.environment == theirs.environment else {
-                    return (mine.environment?.rawValue, theirs.environment?.rawValue)
+                if let left = mine.environment, let right = theirs.environment, left != right {
+                    return (left.rawValue, right.rawValue)
                 }
-                if mine.hasBundleID, theirs.hasBundleID {
-                    guard let left = mine.bundleID, let right = theirs.bundleID, left.hasSameBytes(as: right)
-                    else { return (mine.bundleID, theirs.bundleID) }
+                if let left = mine.bundleID, let right = theirs.bundleID, !left.hasSameBytes(as: right) {
+                    return (left, right)
                 }
                 if let left = mine.appAppleID, let right = theirs.appAppleID, !left.hasSameBytes(as: right) {
                     return (left, right)
@@ -201,8 +227,8 @@ extension JWSClaims {
 
 extension VerificationPolicy {
     /// Checks whom a genuine payload concerns, and when it was signed.
-    fileprivate func check(_ payload: some JWSClaims) throws(VerificationError) {
-        for subject in payload.subjects { try check(subject, named: payload.environmentName) }
+    fileprivate func check(_ payload: some JWSClaims, of subjects: [JWSSubject]) throws(VerificationError) {
+        for subject in subjects { try check(subject) }
         guard let signed = payload.signedDate else {
             // A limit that cannot be checked is not met.
             guard maximumAge == nil, !rejectsFutureDates else {
@@ -213,20 +239,17 @@ extension VerificationPolicy {
         try checkAge(signedAt: signed, tooOld: .signedTooLongAgo, future: .signedInTheFuture)
     }
 
-    /// - Parameter environmentName: the name of an unknown environment.
-    private func check(
-        _ subject: JWSSubject, named environmentName: @autoclosure () -> String?
-    ) throws(VerificationError) {
+    private func check(_ subject: JWSSubject) throws(VerificationError) {
         if subject.mayBeMissing { return try checkNames(of: subject) }
         if subject.hasBundleID { try checkBundleID(subject.bundleID) }
-        try checkEnvironment(subject.environment, named: environmentName())
+        try checkEnvironment(subject.environment, named: subject.environmentName?.string)
         guard subject.hasAppAppleID else { return }
         guard let expected = appAppleID else {
             if bundleIDs != nil, !subject.hasBundleID { throw .configuration(.noAppAppleID) }
             return
         }
         // Apple leaves it out, or writes 0, in the sandbox.
-        let mayBeAbsent = subject.environment != .production && subject.hasBundleID
+        let mayBeAbsent = subject.hasBundleID && subject.environment.map { $0 != .production } ?? false
         if subject.appAppleID == nil, mayBeAbsent { return }
         guard let found = subject.appAppleID, found.hasSameBytes(as: expected) else {
             throw .policy(.appAppleIDMismatch, found: subject.appAppleID, expected: expected)
@@ -236,8 +259,8 @@ extension VerificationPolicy {
     /// Checks what a payload names, and requires nothing.
     private func checkNames(of subject: JWSSubject) throws(VerificationError) {
         if let bundleID = subject.bundleID { try checkBundleID(bundleID) }
-        if let name = subject.environmentName {
-            try checkEnvironment(AppStoreEnvironment(signedName: name), named: name)
+        if subject.environment != nil || subject.environmentName != nil {
+            try checkEnvironment(subject.environment, named: subject.environmentName?.string)
         }
         if let found = subject.appAppleID, let appAppleID, !found.hasSameBytes(as: appAppleID) {
             throw .policy(.appAppleIDMismatch, found: found, expected: appAppleID)

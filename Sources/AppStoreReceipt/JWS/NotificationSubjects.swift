@@ -27,7 +27,7 @@ struct NotificationSubjects {
                 if type == .string, name == "bundleId" {
                     subject.bundleID = try cursor.readString().value
                 } else if type == .string, name == "environment" {
-                    subject.environmentName = try cursor.readString().value
+                    subject.nameEnvironment(try cursor.readString().value)
                 } else if type == .number, name == "appAppleId" {
                     subject.appAppleID = String(decimal: try cursor.readInt64()).nonZero
                 } else if type != .number, type != .null, name.value.utf8.starts(with: "signed".utf8) {

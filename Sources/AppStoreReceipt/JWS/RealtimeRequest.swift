@@ -26,7 +26,7 @@ public struct RealtimeRequest: JWSPayload {
     public var userLocale: String? { members.string(.userLocale) }
     /// The app's Apple id, which identifies the app.
     public var appAppleID: String? { members.id(.appAppleId) }
-    /// The environment; `nil` if it is missing or unknown. A verifier refuses a payload without one.
+    /// The environment; `nil` if it is missing or unknown.
     public var environment: AppStoreEnvironment? { members.environment(.environment) }
     /// The date Apple signed the payload, at which its certificate chain is validated by default.
     public var signedDate: Instant? { members.date(.signedDate) }

@@ -45,7 +45,7 @@ public struct RenewalInfo: JWSPayload {
     public var recentSubscriptionStartDate: Instant? { members.date(.recentSubscriptionStartDate) }
     /// The date Apple signed the payload, at which its certificate chain is validated by default.
     public var signedDate: Instant? { members.date(.signedDate) }
-    /// The environment; `nil` if it is missing or unknown. A verifier refuses a payload without one.
+    /// The environment; `nil` if it is missing or unknown.
     public var environment: AppStoreEnvironment? { members.environment(.environment) }
 
     /// The price of the next period, in thousandths of the unit of ``currency``.

@@ -32,7 +32,7 @@ public struct TransactionInfo: JWSPayload {
 
     // MARK: Identifiers
 
-    /// The transaction's identifier. Grant each transaction once.
+    /// The transaction's identifier. A restored copy has another: grant by ``Entitlements/Item/purchaseKey``.
     public var transactionID: String? { members.string(.transactionId) }
     /// The identifier of the first transaction of a subscription or of a restored purchase.
     public var originalTransactionID: String? { members.identifier(.originalTransactionId) }
@@ -44,9 +44,10 @@ public struct TransactionInfo: JWSPayload {
     public var appTransactionID: String? { members.identifier(.appTransactionId) }
     /// The UUID that the app set for the purchase; `nil` if it set none. Apple writes it in lowercase.
     public var appAccountToken: String? { members.identifier(.appAccountToken) }
-    /// The app's bundle id.
-    public var bundleID: String? { members.string(.bundleId) }
-    /// The environment; `nil` if it is missing or unknown. A verifier refuses a payload without one.
+    /// The app's bundle id; `nil` if it is missing. A notification can name the app in its place.
+    public var bundleID: String? { members.identifier(.bundleId) }
+    /// The environment; `nil` if it is missing or unknown. A notification can name it in its place:
+    /// ``VerifiedPurchase`` has it.
     public var environment: AppStoreEnvironment? { members.environment(.environment) }
     /// The SHA-384 digest, in base64, that binds the transaction to the device.
     public var deviceVerification: String? { members.string(.deviceVerification) }
@@ -61,7 +62,7 @@ public struct TransactionInfo: JWSPayload {
     public var productType: ProductType? { members.value(.type) }
     /// The identifier of the subscription group in App Store Connect.
     public var subscriptionGroupID: String? { members.identifier(.subscriptionGroupIdentifier) }
-    /// The quantity that was bought: of an auto-renewable subscription, the number of seats.
+    /// The quantity that was bought, as signed: of an auto-renewable subscription, the number of seats.
     public var quantity: Int? { members.integer(.quantity).map { Int($0) } }
     /// The seats of an auto-renewable subscription; `nil` if the payload has no information about seats.
     public var multiSeatInfo: MultiSeatInfo? { members.object(.multiSeatInfo) }
@@ -137,7 +138,7 @@ public struct TransactionInfo: JWSPayload {
     public var advancedCommerceInfo: JWSObject? { members.json(.advancedCommerceInfo) }
 
     static let kind = JWSKind.transaction
-    static let required: [Member] = [.transactionId, .originalTransactionId, .productId, .bundleId]
+    static let required: [Member] = [.transactionId, .originalTransactionId, .productId]
     static let dateMember = Member.signedDate
 }
 

@@ -1,7 +1,8 @@
 import StrictText
 
 extension JSONWriter {
-    /// `{"schema":1,"at":…,"next_change":…,"items":[…]}`, where each transaction is one item. The caller ends the object.
+    /// `{"schema":1,"at":…,"next_change":…,"items":[…]}`, where each transaction is one item. Without items, it has
+    /// `"nothing":…` after them. The caller ends the object.
     mutating func beginEntitlements(_ entitlements: Entitlements) {
         beginObject()
         member("schema", Self.schema)
@@ -13,6 +14,7 @@ extension JSONWriter {
             for (_, write) in Entitlements.Item.decision { write(item, &writer) }
             for field in Purchase.details { field.show(item.purchase, &writer) }
         }
+        member("nothing", ifAny: entitlements.nothing?.rawValue)
     }
 }
 
@@ -27,6 +29,20 @@ extension Entitlements.Item {
     /// The members that are decided, or are there also without a value.
     fileprivate static let decision: [Member] = [
         member(
+            "purchase_key", .text, isOptional: true,
+            "The key under which the purchase or period is granted once; none without an original transaction id."
+        ) {
+            if let key = $0.purchaseKey { $1.string(key) } else { $1.null() }
+        },
+        member(
+            "former_purchase_keys", .texts,
+            "Keys that the purchase can have had before. One counts only where the same account was granted under it."
+        ) { item, writer in
+            writer.beginArray()
+            for key in item.formerPurchaseKeys { writer.string(key) }
+            writer.endArray()
+        },
+        member(
             "access", .word(.access), "`active`, `owned`, `consumable`, or the reason it gives no access."
         ) { $1.string($0.access.code) },
         member(
@@ -37,6 +53,11 @@ extension Entitlements.Item {
             "grantable", .flag,
             "Whether the transaction can be granted, once: it gives access, or is a consumable with a quantity of at least 1."
         ) { $1.bool($0.access.isGrantable) },
+        member(
+            "reason", .word(.reason), isOptional: true, "Why the purchase gives nothing; none if it gives something."
+        ) {
+            if let reason = $0.reason { $1.string(reason.rawValue) } else { $1.null() }
+        },
         member(
             "until", .date, isOptional: true, "The date access ends; none if it has no end, or if that is not known."
         ) {
@@ -50,8 +71,11 @@ extension Entitlements.Item {
         },
         member(
             "quantity", .number,
-            "What the purchase gives of the product: of a subscription that renews 1, and 0 once it is revoked."
+            "What is left of the purchase: 0 if it is revoked; of a subscription that renews 1, also after its end."
         ) { $1.integer(Int64($0.quantity)) },
+        number("purchased_quantity", "The quantity that Apple signed; of a subscription that renews, the seats.") {
+            $0.purchasedQuantity
+        },
         number("seats", "The seats that the transaction bought, less those that were refunded; none for members.") {
             $0.seats
         },
@@ -85,8 +109,10 @@ extension Entitlements.Item {
         _ name: StaticString, _ kind: OutputMember.Kind, isOptional: Bool = false, _ meaning: String = "",
         _ write: @escaping @Sendable (Self, inout JSONWriter) -> Void
     ) -> Member {
-        (
-            OutputMember("\(name)", kind, isOptional: isOptional, meaning),
+        var output = OutputMember("\(name)", kind, isOptional: isOptional, meaning)
+        output.isNull = isOptional
+        return (
+            output,
             { item, writer in
                 writer.name(name)
                 write(item, &writer)
@@ -113,16 +139,19 @@ extension Entitlements.Item {
 }
 
 extension Entitlements {
-    /// The entitlements as one line of JSON: `{"schema":1,"at":…,"next_change":…,"items":[…]}`.
+    /// The entitlements as one line of JSON: `{"schema":1,"at":…,"next_change":…,"items":[…]}`. Without items, it has
+    /// `nothing`, the raw value of ``nothing-swift.property``.
     ///
-    /// Each transaction is one item with `transaction_id`, `original_transaction_id`, `product_id`, `access`,
-    /// `gives_access`, `grantable`, `until`, `next_change`, `quantity`, `seats` and `period_seats`, and `product_type`,
+    /// Each transaction is one item with `transaction_id`, `original_transaction_id`, `product_id`, `purchase_key`,
+    /// `former_purchase_keys`, `access`, `gives_access`, `grantable`, `reason`, `until`, `next_change`, `quantity`, `purchased_quantity`, `seats` and
+    /// `period_seats`, and `product_type`,
     /// `product_type_source` (`evidence` or `setting`), `stated_product_type`, `contradicted_product_type`,
     /// `purchase_date`, `expires_date`, `web_order_line_item_id`, `subscription_group_id`,
     /// `additional_transaction_reason`, `ownership_type`, `app_account_token`, `bundle_id` and `environment` if they
-    /// are known. `app_transaction_id` is `null` if the evidence does not say it. `access` is an ``Access/code``, `gives_access` is ``Access/givesAccess``, and `grantable` is
-    /// ``Access/isGrantable``. `until` is ``Item/until`` or `null`, and so are `next_change`, `seats` and
-    /// `period_seats`. Dates are in RFC 3339.
+    /// are known. `app_transaction_id` is `null` if the evidence does not say it. `purchase_key` is ``Item/purchaseKey``
+    /// or `null`. `access` is an ``Access/code``, `gives_access` is ``Access/givesAccess``, and `grantable` is
+    /// ``Access/isGrantable``. `until` is ``Item/until`` or `null`, and so are `reason`, `next_change`,
+    /// `purchased_quantity`, `seats` and `period_seats`. Dates are in RFC 3339.
     public var json: String {
         JSONWriter.text { writer in
             writer.beginEntitlements(self)

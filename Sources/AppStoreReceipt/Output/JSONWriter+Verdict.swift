@@ -10,6 +10,7 @@ extension JSONWriter {
     /// `{"file":…,"verified":true,"schema":1,"trust":{…},"receipt":{…}}`, or `{"file":…,"verified":false,"schema":1,"error":{…}}`. A JWS stands under the name of its
     /// kind, and the parts of a notification after it under theirs:
     /// `{"file":…,"verified":true,"schema":1,"trust":{…},"notification":{…},"transaction":{…},"renewal_info":{…}}`.
+    /// What has no purchases has `"nothing":"empty-in-app"` or `"nothing":"no-product"` at the end.
     ///
     /// - Parameters:
     ///   - place: where the input came from, for the member `file` or `line`.
@@ -23,6 +24,7 @@ extension JSONWriter {
         case .success(let evidence):
             beginVerdict(isVerified: true, place, otherMembers, unwrapped: evidence.unwrapped)
             write(evidence.parts)
+            member("nothing", ifAny: evidence.nothing?.rawValue)
         case .failure(let error):
             beginVerdict(isVerified: false, place, otherMembers, unwrapped: error.unwrapped)
             self.error(error, for: audience)
@@ -120,7 +122,7 @@ extension JSONWriter {
         }
     }
 
-    /// `"error":{"code":…,"stage":…,"category":…,"message":…,"advice":…,"found":…,"expected":…,"part":…,"offset":…,"offset_in":…,"form":…,"path":…}`:
+    /// `"error":{"code":…,"stage":…,"category":…,"message":…,"advice":…,"member":…,"found":…,"expected":…,"part":…,"offset":…,"offset_in":…,"form":…,"path":…}`:
     /// what is not known is left out, and what the policy expected for an audience that may not know it.
     mutating func error(_ error: VerificationError, for audience: Audience) {
         let fault = error.fault
@@ -131,6 +133,7 @@ extension JSONWriter {
             writer.member("at_fault", fault.party.rawValue)
             writer.member("message", fault.explanation)
             writer.member("advice", fault.advice(for: audience))
+            writer.member("member", ifAny: error.member)
             writer.member("found", ifAny: error.found)
             writer.member("expected", ifAny: audience.mayKnowSettings || fault.stage != .policy ? error.expected : nil)
             writer.member("part", ifAny: error.part?.rawValue)

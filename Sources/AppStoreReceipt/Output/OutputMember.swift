@@ -1,7 +1,7 @@
 /// A member of the JSON that the library returns, for languages whose records have types.
 @_spi(Surfaces) public struct OutputMember: Sendable {
     @_spi(Surfaces) public enum Kind: Sendable {
-        case text, number, flag
+        case text, texts, number, flag
         /// A date in RFC 3339.
         case date
         /// One of some words, or one that a later version adds.
@@ -9,13 +9,14 @@
     }
 
     @_spi(Surfaces) public enum Words: String, CaseIterable, Sendable {
-        case access, environment
+        case access, environment, reason
         case productTypeSource = "product_type_source"
 
         public var all: [String] {
             switch self {
             case .access: Entitlements.Access.codes.map { "\($0)" }
             case .environment: AppStoreEnvironment.allCases.map(\.rawValue)
+            case .reason: Entitlements.Reason.allCases.map(\.rawValue)
             case .productTypeSource: ["evidence", "setting"]
             }
         }

@@ -16,9 +16,9 @@ public struct Purchase: Sendable {
     public var productType: ProductType?
     /// What the app stated of the product when this purchase was granted. It is no evidence. It counts where the evidence does not say the type, whatever the app states now.
     @_spi(Ledger) public var statedType: StatedProductType?
-    /// The quantity that was signed: of an auto-renewable subscription, the number of seats.
-    /// ``Entitlements/Item/quantity`` has what the purchase gives.
-    public var quantity: Int
+    /// The quantity that was signed: of an auto-renewable subscription, the number of seats. It is `nil` if Apple signed
+    /// none. ``Entitlements/Item/quantity`` has what the purchase gives.
+    public var quantity: Int?
     /// The seats of an auto-renewable subscription; `nil` if the evidence has no information about seats. Receipts do
     /// not contain it.
     public var multiSeatInfo: PurchaseSeatInfo?
@@ -32,10 +32,12 @@ public struct Purchase: Sendable {
 
     // MARK: Identifiers
 
-    /// The transaction's identifier. Grant each transaction once.
+    /// The transaction's identifier. A restored copy has another: grant by ``Entitlements/Item/purchaseKey``.
     public var transactionID: String
     /// The identifier of the first transaction of a subscription or of a restored purchase. If the evidence has none, it is ``transactionID``.
     public var originalTransactionID: String
+    /// `true` if the evidence has no original transaction id, so that it can be another than ``transactionID``.
+    var lacksOriginalTransactionID: Bool?
     /// The original transaction id of a subscription before its migration.
     public var previousOriginalTransactionID: String?
     /// The identifier of this period of a subscription. A restored transaction has a new id, but the same web order line item.
@@ -90,12 +92,13 @@ public struct Purchase: Sendable {
     /// - Parameters:
     ///   - productID: The product's identifier.
     ///   - transactionID: The transaction's identifier.
-    ///   - originalTransactionID: The identifier of the first transaction; `nil` for `transactionID`.
-    ///   - quantity: The quantity that was bought.
+    ///   - originalTransactionID: The identifier of the first transaction; `nil` for `transactionID`, which is then the
+    ///     first one.
+    ///   - quantity: The quantity that was signed; `nil` if none was.
     ///   - purchaseDate: The date the product was bought, renewed or restored.
     ///   - signedDate: The date Apple signed the evidence.
     public init(
-        productID: String, transactionID: String, originalTransactionID: String? = nil, quantity: Int = 1,
+        productID: String, transactionID: String, originalTransactionID: String? = nil, quantity: Int? = 1,
         purchaseDate: Instant, signedDate: Instant
     ) {
         self.productID = productID
@@ -153,18 +156,21 @@ public struct PurchaseSeatInfo: Sendable {
 extension Purchase {
     /// The number of seats that the transaction bought, less those that were refunded.
     @_spi(Ledger) public var seatCount: Int {
-        max(0, max(0, quantity) - max(0, multiSeatInfo?.revokedSeatQuantity ?? 0))
+        max(0, max(0, quantity ?? 1) - max(0, multiSeatInfo?.revokedSeatQuantity ?? 0))
     }
 
     /// A Boolean value that indicates whether the evidence says how many seats the transaction bought. The transactions
     /// of members repeat the numbers of the buyer.
-    @_spi(Ledger) public var saysSeats: Bool { isOfBuyer && (multiSeatInfo != nil || quantity != 1) }
+    @_spi(Ledger) public var saysSeats: Bool { isOfBuyer && (multiSeatInfo != nil || quantity ?? 1 != 1) }
 
-    /// A Boolean value that indicates whether Apple signed a type or an ownership that this version does not know, so
-    /// that nothing can be decided.
-    @_spi(Surfaces) public var hasUnknownValue: Bool {
-        !(productType.map(ProductType.known.contains) ?? true)
-            || !(ownershipType.map(OwnershipType.known.contains) ?? true)
+    /// The reason nothing can be decided, whatever the date; `nil` if something can.
+    @_spi(Surfaces) public var undecidable: Entitlements.Reason? {
+        if environment == nil { return .environmentMissing }
+        guard let _ = bundleID else { return .bundleIDMissing }
+        if let productType, !ProductType.known.contains(productType) { return .unknownType }
+        if let ownershipType, !OwnershipType.known.contains(ownershipType) { return .unknownOwnership }
+        guard let quantity else { return productType == .consumable ? .quantityMissing : nil }
+        return quantity > 0 ? nil : .quantityInvalid
     }
 
     /// Whether the evidence is a receipt, or a transaction receipt. Transactions always say whether they were upgraded.
@@ -238,10 +244,10 @@ extension Purchase: StoredRecord {
     private static let others: [StoredField<Purchase>] = [
         .schema,
         // A receipt knows no seats.
-        .required("quantity", \.quantity) { purchase, later in
+        .optional("quantity", \.quantity) { purchase, later in
             let isUndone = !purchase.isFromReceipt && later.isFromReceipt
             guard !isUndone || purchase.productType != .autoRenewableSubscription else { return }
-            purchase.quantity = later.quantity
+            purchase.quantity = later.quantity ?? purchase.quantity
         },
         .optional("multi_seat_info", \.multiSeatInfo) { purchase, later in
             if !later.isFromReceipt { purchase.multiSeatInfo = later.multiSeatInfo }
@@ -250,6 +256,9 @@ extension Purchase: StoredRecord {
         .optional("offer", \.offer) { purchase, later in
             guard let offer = later.offer else { return }
             if purchase.offer == nil { purchase.offer = offer } else { purchase.offer?.merge(offer) }
+        },
+        .optional("original_transaction_id_missing", \.lacksOriginalTransactionID) { purchase, later in
+            if later.lacksOriginalTransactionID != true { purchase.lacksOriginalTransactionID = nil }
         },
         .optional("previous_original_transaction_id", \.previousOriginalTransactionID),
         .optional("original_purchase_date", \.originalPurchaseDate),
@@ -276,7 +285,7 @@ extension Purchase: StoredRecord {
 
     static var blank: Purchase {
         let never = Instant(millisecondsSince1970: 0)
-        return Purchase(productID: "", transactionID: "", purchaseDate: never, signedDate: never)
+        return Purchase(productID: "", transactionID: "", quantity: nil, purchaseDate: never, signedDate: never)
     }
 }
 

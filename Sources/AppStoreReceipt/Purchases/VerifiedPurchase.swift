@@ -4,7 +4,7 @@ import StrictText
 /// A purchase that a verified receipt or transaction proves.
 ///
 /// It is the same type for all evidence, so that you write the code that grants products once. You can read all properties of the ``Purchase`` through it, such as
-/// `verified.productID`. Its product, transaction id, original transaction id, purchase date and quantity are never missing. For records that lack one
+/// `verified.productID`. Its product, transaction id, original transaction id and purchase date are never missing. For records that lack one
 /// of them, see ``VerifiedReceipt/incompletePurchases``.
 ///
 /// It does not say whether the purchase gives access. ``Entitlements`` does.
@@ -70,6 +70,7 @@ extension Purchase {
             productID: required.productID, transactionID: required.transactionID,
             originalTransactionID: record.originalTransactionID, quantity: required.quantity,
             purchaseDate: required.purchaseDate, signedDate: signedDate)
+        lacksOriginalTransactionID = record.originalTransactionID == nil ? true : nil
         originalPurchaseDate = record.originalPurchaseDate
         productType = record.productType
         expiresDate = record.expiresDate
@@ -80,14 +81,15 @@ extension Purchase {
         offer = PurchaseOffer(record)
     }
 
-    /// Returns `nil` for a transaction without a purchase date or quantity.
+    /// Returns `nil` for a transaction without a purchase date.
     fileprivate init?(_ info: TransactionInfo, signedDate: Instant) {
         guard let productID = info.productID, let transactionID = info.transactionID,
-            let purchaseDate = info.purchaseDate, let quantity = info.quantity
+            let purchaseDate = info.purchaseDate
         else { return nil }
         self.init(
             productID: productID, transactionID: transactionID, originalTransactionID: info.originalTransactionID,
-            quantity: quantity, purchaseDate: purchaseDate, signedDate: signedDate)
+            quantity: info.quantity, purchaseDate: purchaseDate, signedDate: signedDate)
+        lacksOriginalTransactionID = info.originalTransactionID == nil ? true : nil
         originalPurchaseDate = info.originalPurchaseDate
         previousOriginalTransactionID = info.previousOriginalTransactionID
         productType = info.productType
@@ -158,13 +160,17 @@ extension PurchaseOffer {
 }
 
 extension Verified where Payload == TransactionInfo {
-    /// The purchase; `nil` for a transaction without a purchase date or quantity.
+    /// The purchase; `nil` for a transaction without a purchase date. What the transaction of a notification does not
+    /// name, the app or the environment, is that of the notification.
     ///
-    /// No transaction that Apple signed is known to lack one.
+    /// No transaction that Apple signed is known to lack the date.
     public var purchase: VerifiedPurchase? {
-        Purchase(payload, signedDate: payload.signedDate ?? verification.validationDate).map {
-            VerifiedPurchase(purchase: $0, verification: verification)
+        var purchase = Purchase(payload, signedDate: payload.signedDate ?? verification.validationDate)
+        if let inherited {
+            purchase?.bundleID = payload.bundleID ?? inherited.bundleID
+            purchase?.environment = payload.environment ?? inherited.environment
         }
+        return purchase.map { VerifiedPurchase(purchase: $0, verification: verification) }
     }
 }
 
@@ -183,7 +189,7 @@ extension SubscriptionRenewal {
         self.init(
             originalTransactionID: info.originalTransactionID ?? "",
             signedDate: info.signedDate ?? verified.verification.validationDate)
-        environment = info.environment
+        environment = info.environment ?? verified.inherited?.environment
         productID = info.productID
         nextProductID = info.autoRenewProductID
         autoRenewStatus = info.autoRenewStatus

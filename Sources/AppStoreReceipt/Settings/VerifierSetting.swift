@@ -99,7 +99,7 @@ import StrictText
                 expected: "production, sandbox"
             ) { settings, text in
                 guard let environment = AppStoreEnvironment(rawValue: text) else { return false }
-                let others = settings.has(.environments) ? settings.policy.environments : []
+                let others = settings.has(.environments) ? settings.policy.environments ?? [] : []
                 settings.policy.environments = others.union([environment])
                 return true
             }

@@ -29,7 +29,7 @@ import StrictText
 
     public init(_ purpose: Purpose) {
         policy = VerificationPolicy(
-            bundleIDs: nil, environments: purpose == .granting ? [.production] : [.production, .sandbox])
+            bundleIDs: nil, environments: purpose == .granting ? [.production] : nil)
     }
 
     /// Whether a setting has a value, or was said to have none.
@@ -83,7 +83,9 @@ import StrictText
     public var verificationPolicy: VerificationPolicy {
         var policy = policy
         if let clock { policy.clock = { clock } }
-        if isStoreKitTesting, !has(.environments) { policy.environments = [.xcode, .localTesting] }
+        if isStoreKitTesting, !has(.environments), policy.environments != nil {
+            policy.environments = [.xcode, .localTesting]
+        }
         return policy
     }
 
@@ -99,7 +101,7 @@ extension VerifierSettings {
     @_spi(Surfaces) public struct Meaning: Hashable, Sendable {
         private let bundleIDs: Set<UTF8Bytes>?
         private let appAppleID: UTF8Bytes?
-        private let environments: Set<AppStoreEnvironment>
+        private let environments: Set<AppStoreEnvironment>?
         private let validationDate: VerificationPolicy.ValidationDate
         private let maximumAge: Duration?
         private let clock: Instant?

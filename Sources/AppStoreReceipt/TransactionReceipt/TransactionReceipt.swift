@@ -15,7 +15,7 @@ public struct TransactionReceipt: Sendable {
     public let expiresDate: Instant?
     /// The product's identifier.
     public let productID: String
-    /// The transaction's identifier. Grant each transaction once.
+    /// The transaction's identifier. A restored copy has another: grant by ``Entitlements/Item/purchaseKey``.
     public let transactionID: String
     /// The identifier of the first transaction of a subscription or of a restored purchase.
     public let originalTransactionID: String

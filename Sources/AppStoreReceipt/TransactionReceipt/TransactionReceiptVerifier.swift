@@ -35,7 +35,9 @@ extension VerificationPolicy {
     /// Checks the contents of a genuine transaction receipt against the policy.
     fileprivate func check(_ receipt: TransactionReceipt) throws(VerificationError) {
         try checkBundleID(receipt.bundleID)
-        try checkEnvironment(receipt.inferredEnvironment, named: receipt.transactionID)
+        // It names none. Who asks for one is told the id from which none follows.
+        try checkEnvironment(
+            receipt.inferredEnvironment, named: environments.map { _ in receipt.transactionID })
         try checkAge(signedAt: receipt.purchaseDate, tooOld: .receiptTooOld, future: .receiptFromTheFuture)
     }
 }

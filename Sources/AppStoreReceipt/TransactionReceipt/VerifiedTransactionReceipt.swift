@@ -3,7 +3,7 @@
 /// Only an ``AppStoreVerifier`` makes one. You can read all properties of the contents through it, such as `verified.productID`.
 ///
 /// It proves one purchase of a product in an app, and not whose purchase it is: genuine transaction receipts are sold as keys to many. Compare the
-/// product, and grant each transaction id once, to one account. It does not say what has happened since it was signed (refunds, renewals), or when that
+/// product, and grant each purchase key once, to one account. It does not say what has happened since it was signed (refunds, renewals), or when that
 /// was.
 @dynamicMemberLookup
 public struct VerifiedTransactionReceipt: Hashable, Sendable {

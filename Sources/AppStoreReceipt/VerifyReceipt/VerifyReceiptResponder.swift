@@ -70,10 +70,12 @@ public struct VerifyReceiptResponder: Sendable {
     /// - Throws: An error of the stage `verifier` if the configuration can accept nothing, or if libcrypto on this host cannot verify receipts.
     public init(policy: VerificationPolicy, trust: AppStoreTrust = .apple) throws(VerificationError) {
         var policy = policy
-        environments = policy.environments
+        environments = policy.environments ?? trust.environments
         // The other environments need StoreKit Testing, or the verifier refuses them.
         if !environments.isEmpty, environments.isSubset(of: [.production, .sandbox]) {
             policy.environments = [.production, .sandbox]
+        } else {
+            policy.environments = environments
         }
         verifier = try AppStoreVerifier(policy: policy, trust: trust)
     }
@@ -108,9 +110,9 @@ public struct VerifyReceiptResponder: Sendable {
         switch result {
         case .failure(let error): return refusal(VerifyReceiptStatus(error), error)
         case .success(let evidence):
-            // A receipt of unknown environment is not answered as if it were from an accepted one.
+            // A receipt without an environment is not answered as if it were from an accepted one.
             guard let environment = evidence.environment else {
-                return refusal(.notAuthenticated, .policy(.unknownEnvironment))
+                return refusal(.notAuthenticated, .policy(.missingEnvironment))
             }
             // A receipt from the other environment is genuine, but the client must not grant anything for it.
             guard environments.contains(environment) else {

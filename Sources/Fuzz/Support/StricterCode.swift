@@ -57,7 +57,12 @@ public enum StricterCode {
                 "certificate-too-large", "malformed-certificate",
             ], "the rules for a receipt's chain"
         ),
-        (["bundle-id-mismatch", "environment-mismatch", "unknown-environment"], "the policy"),
+        (
+            [
+                "bundle-id-mismatch", "bundle-id-missing", "environment-mismatch", "environment-missing",
+                "unknown-environment",
+            ], "the policy"
+        ),
         (["too-many-elements", "too-many-attributes", "too-many-paths", "input-too-large"], "limits"),
     ]
 

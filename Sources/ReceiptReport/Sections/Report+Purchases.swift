@@ -74,9 +74,9 @@ extension Report {
         if let seats = item.seats, let periodSeats = item.periodSeats {
             html.text(" · ")
             html.phrase(.seatsOf, .number(seats), .number(periodSeats))
-        } else if purchase.quantity != 1, item.quantity != 1 {
+        } else if item.quantity != 1, let quantity = purchase.quantity, quantity != 1 {
             html.text(" · ")
-            html.phrase(.quantityOf, .number(purchase.quantity))
+            html.phrase(.quantityOf, .number(quantity))
         }
         if let offer = purchase.offer {
             html.text(" · ")
@@ -122,8 +122,8 @@ extension Report {
             }
         case .owned: html.phrase(.whyOwned)
         case .consumable(let quantity):
-            if quantity < purchase.quantity {
-                html.phrase(.whyConsumablePart, .number(quantity), .number(purchase.quantity))
+            if let purchased = item.purchasedQuantity, quantity < purchased {
+                html.phrase(.whyConsumablePart, .number(quantity), .number(purchased))
             } else {
                 html.phrase(.whyConsumable, .number(quantity))
             }
@@ -139,8 +139,14 @@ extension Report {
         case .upgraded(let date?): html.phrase(.whyUpgraded, .date(date))
         case .upgraded(nil): html.phrase(.whyUpgradedUndated)
         case .lengthUnknown: html.phrase(.whyLengthUnknown, statement)
-        case .undetermined where purchase.hasUnknownValue: html.phrase(.whyUnknownValue)
-        case .undetermined: html.phrase(.whyUndetermined, statement)
+        case .undetermined:
+            switch item.reason {
+            case .environmentMissing: html.phrase(.whyEnvironmentMissing)
+            case .bundleIDMissing: html.phrase(.whyAppMissing)
+            case .quantityMissing, .quantityInvalid: html.phrase(.whyQuantity)
+            case .unknownType, .unknownOwnership: html.phrase(.whyUnknownValue)
+            default: html.phrase(.whyUndetermined, statement)
+            }
         }
     }
 

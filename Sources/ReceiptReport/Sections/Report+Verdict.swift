@@ -143,7 +143,7 @@ extension Report {
                 }
             }
         }
-        if policy.environments.count > 1, !environments.isEmpty,
+        if policy.acceptedEnvironments.count > 1, !environments.isEmpty,
             let option = VerifierSetting.environments.name(on: audience.surface)
         {
             html.element(.p, .style(.note), phrase: .uncheckedEnvironment, .code(option))

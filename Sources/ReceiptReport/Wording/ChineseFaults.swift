@@ -44,6 +44,9 @@ enum ChineseFaults {
         "distrusted-certificate": "签名证书已被设置为不信任（--distrust）。请拒绝，并记录发送者。",
         "bundle-id-mismatch": "若该 App 属于您，请提供其 Bundle ID（--bundle-id）；否则请拒绝该凭证。",
         "app-apple-id-mismatch": "若该 App 属于您，请提供其 Apple ID（--app-apple-id）；否则请拒绝该凭证。",
+        "environment-missing":
+            "Apple 在标明环境之前签署了该凭证，可能来自沙盒。请向 App Store Server API 查询该交易，它会重新签署（/v1/recover）。",
+        "bundle-id-missing": "Apple 在标明 App 之前签署了该凭证。请向 App Store Server API 查询该交易，它会重新签署（/v1/recover）。",
         "unknown-environment": "Apple 签署了当前版本不认识的环境。请保留凭证，并报告此错误。",
         "environment-mismatch": "TestFlight 和 App 审核使用沙盒环境。如需接受，请提供相应环境（--environment）。",
         "part-mismatch": "Apple 通知的各部分总是一致。请保留该通知，并报告此错误。",
@@ -147,7 +150,9 @@ enum ChineseFaults {
         // The policy
         "the evidence is genuine, but its bundle id is not accepted": "凭证真实，但其 Bundle ID 不被接受",
         "the evidence is genuine, but its app Apple id is not accepted": "凭证真实，但其 App 的 Apple ID 不被接受",
-        "the evidence is genuine, but its environment is missing or unknown": "凭证真实，但环境缺失或未知",
+        "the evidence is genuine, but names no environment": "凭证真实，但未标明环境",
+        "the evidence is genuine, but names no app": "凭证真实，但未标明 App",
+        "the evidence is genuine, but its environment is unknown": "凭证真实，但环境未知",
         "the evidence is genuine, but its environment is not accepted": "凭证真实，但其环境不被接受",
         "the notification and its signed part name different apps or environments": "通知与其已签名部分所述的 App 或环境不同",
         "the receipt is genuine, but is for another version of the app": "收据真实，但属于 App 的另一版本",

@@ -257,6 +257,13 @@ extension Phrase {
                 "The evidence does not say what kind of product it is, or when it ends: state it ({0}).",
                 "凭证未说明产品类型或结束日期：请说明（{0}）。"
             )
+        case .whyEnvironmentMissing:
+            (
+                "Apple signed no environment: it can be the sandbox, where nobody pays.",
+                "Apple 未签署环境：可能是无人付费的沙盒环境。"
+            )
+        case .whyAppMissing: ("Apple signed no app.", "Apple 未签署 App。")
+        case .whyQuantity: ("Apple signed no quantity of at least 1.", "Apple 未签署不小于 1 的数量。")
         case .whyUnknownValue:
             (
                 "Apple signed a type of product or an ownership that this version does not know.",

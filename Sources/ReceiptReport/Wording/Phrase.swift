@@ -49,7 +49,7 @@ enum Phrase: Words, CaseIterable {
     case whyActive, whyActiveGrace, whyOwned, whyConsumable, whyConsumablePart, whyNotYet, whyExpired,
         whyEvidenceExpired, whyRevoked, whyRevokedUndated
     case whyFamilyRevoked, whyAssignmentRevoked, whyUpgraded, whyUpgradedUndated, whyLengthUnknown, whyUndetermined,
-        whyUnknownValue
+        whyUnknownValue, whyEnvironmentMissing, whyAppMissing, whyQuantity
     case reasonAppIssue, refundFull, refundPart, familyShared, assigned, restoredCopy, statedType, contradictedType
     case offerIntroductory, offerTrial, offerPromotional, offerCode, offerWinBack, offerRetention, offerOther
     case typeConsumable, typeNonConsumable, typeNonRenewing, typeAutoRenewable, typeFree, typeUnknown

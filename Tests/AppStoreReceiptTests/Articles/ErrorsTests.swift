@@ -117,7 +117,7 @@ struct ErrorsTests {
         for error in errors {
             var head = "- Stage `\(error.stage)`, category `\(error.category)`, \(error.category.httpStatus)"
             // The one code whose meaning depends on what the caller asked for.
-            if case .members(let fault, let expected) = error.reason, fault.kind == .missingMember {
+            if case .members(let fault, _, let expected) = error.reason, fault.kind == .missingMember {
                 head += expected == nil ? ", from `verify(_:)`" : ", from a method for one kind"
             }
             if let index = groups.firstIndex(where: { $0.head == head && $0.advice == error.advice }) {

@@ -51,27 +51,31 @@ enum Outcome: Equatable {
 struct Ledger {
     /// The products that you sell, with their types: old evidence does not say them.
     let catalog: [String: StatedProductType]
-    /// The account that owns an original transaction.
-    private var owners: [String: String] = [:]
-    /// Everything that was ever signed about the purchases of an original transaction, without copies.
+    /// The account that owns a line of purchases, and the transaction by which it does.
+    private var owners: [String: (account: String, transactionID: String)] = [:]
+    /// The line of each transaction.
+    private var lines: [String: String] = [:]
+    /// Everything that was ever signed about the purchases of a line, without copies.
     private var purchases: [String: Set<Purchase>] = [:]
     private var renewals: [String: Set<SubscriptionRenewal>] = [:]
-    /// The transactions that were granted, with what each gave when it was last decided.
-    private var granted: [String: Entitlements.Access] = [:]
+    /// The account that was granted a purchase, and what it gave when it was last decided, by the purchase's key.
+    private var granted: [String: (account: String, access: Entitlements.Access)] = [:]
+    /// The key under which each transaction was granted.
+    private var keys: [String: String] = [:]
 
     init(catalog: [String: StatedProductType]) { self.catalog = catalog }
 
-    /// Grants a recorded purchase once, to the account that brought its original transaction first.
+    /// Grants a recorded purchase once, to the account that brought one of its line first.
     mutating func redeem(_ purchase: Purchase, for account: String, at now: Instant) -> Outcome {
-        let original = purchase.originalTransactionID
+        let line = line(of: purchase)
         guard catalog.keys.contains(purchase.productID) else { return .notGrantable }
         guard isPurchase(purchase, for: account) else { return .notYours }
-        guard owners[original, default: account] == account else { return .belongsToAnother }
-        owners[original] = account
-        let items = entitlements([original], at: now).items
-        guard let item = items.first(where: { $0.transactionID == purchase.transactionID }) else {
-            return .notGrantable
-        }
+        guard owners[line]?.account ?? account == account else { return .belongsToAnother }
+        if owners[line] == nil { owners[line] = (account, purchase.transactionID) }
+        let items = entitlements(of: account, at: now).items
+        guard let item = items.first(where: { $0.transactionID == purchase.transactionID }),
+            let key = item.purchaseKey
+        else { return .notGrantable }
         switch item.access {
         case .active, .owned, .consumable: break
         case .notYet: return .tooEarly
@@ -79,36 +83,58 @@ struct Ledger {
         case .revoked: return .revoked
         case .lengthUnknown, .undetermined: return .notGrantable
         }
-        let known = grantedID(of: item, among: items)
-        granted[known ?? item.transactionID] = item.access
+        take(item, as: key, for: account)
+        guard granted[key]?.account ?? account == account else { return .belongsToAnother }
+        keys[item.transactionID] = key
+        let known = granted.updateValue((account, item.access), forKey: key)
         return known == nil ? .granted(item.access) : .alreadyYours(item.access)
     }
 
-    /// The transaction under which a purchase was granted: a restored copy is the purchase that it restores, whichever came first.
-    private func grantedID(of item: Entitlements.Item, among items: [Entitlements.Item]) -> String? {
-        items.first { $0.firstTransactionID == item.firstTransactionID && granted[$0.transactionID] != nil }?
-            .transactionID
+    /// Gives what an account was granted when less was known the key that it has now. What another account was granted
+    /// under a former key is another purchase.
+    private mutating func take(_ item: Entitlements.Item, as key: String, for account: String) {
+        let own = keys[item.transactionID].map { [$0] } ?? []
+        for former in item.formerPurchaseKeys + own where former != key && granted[former]?.account == account {
+            let grant = granted.removeValue(forKey: former)
+            granted[key] = granted[key] ?? grant
+        }
     }
 
-    /// Decides again for an account.
+    /// Decides again for an account. Call it when a notification arrives, and at the returned date.
     ///
-    /// - Returns: What has changed, by transaction id: what the transaction gives now. Take it back if it is not grantable.
-    mutating func update(_ account: String, at now: Instant) -> [String: Entitlements.Access] {
+    /// - Returns: What has changed, by purchase key: what the purchase gives now. Take it back if it is not grantable. And when to decide again, since Apple does not notify of it.
+    mutating func update(
+        _ account: String, at now: Instant
+    ) -> (changes: [String: Entitlements.Access], nextChange: Instant?) {
         var changes: [String: Entitlements.Access] = [:]
-        let items = entitlements(of: account, at: now).items
-        for item in items {
-            let known = grantedID(of: item, among: items)
+        let entitlements = entitlements(of: account, at: now)
+        for item in entitlements.items {
+            guard let key = item.purchaseKey else { continue }
+            take(item, as: key, for: account)
             let mayGrant = catalog.keys.contains(item.productID) && isPurchase(item.purchase, for: account)
-            guard known != nil || (item.access.isGrantable && mayGrant) else { continue }
-            let id = known ?? item.transactionID
-            if granted.updateValue(item.access, forKey: id) != item.access { changes[id] = item.access }
+            let isKnown = granted[key]?.account == account
+            guard isKnown || (granted[key] == nil && item.access.isGrantable && mayGrant) else { continue }
+            keys[item.transactionID] = key
+            let known = granted.updateValue((account, item.access), forKey: key)
+            if known?.access != item.access { changes[key] = item.access }
         }
-        return changes
+        return (changes, entitlements.nextChange)
     }
 
     /// If the app named an account when it bought, the purchase is for that account only.
     private func isPurchase(_ purchase: Purchase, for account: String) -> Bool {
         purchase.appAccountToken.map { $0 == AppAccountToken(account) } ?? true
+    }
+
+    /// What a purchase has in common with its renewals and restored copies: the original transaction, which members of a
+    /// family or group can have in common with the buyer. A receipt does not say who is a member.
+    private func line(of purchase: Purchase) -> String {
+        switch purchase.ownershipType {
+        case .familyShared?, .assigned?:
+            "\(purchase.originalTransactionID) of \(purchase.appTransactionID ?? purchase.transactionID)"
+        case nil: lines[purchase.transactionID] ?? purchase.originalTransactionID
+        default: purchase.originalTransactionID
+        }
     }
 
     /// Records purchases, also those that no client has brought yet: evidence signed before a refund can arrive after it.
@@ -118,25 +144,36 @@ struct Ledger {
     mutating func record(_ evidence: VerifiedEvidence) -> Set<String> {
         var originals: Set<String> = []
         for purchase in evidence.purchases.map(\.purchase) {
-            purchases[purchase.originalTransactionID, default: []].insert(purchase)
+            let line = line(of: purchase)
+            let old = lines.updateValue(line, forKey: purchase.transactionID)
+            if let old, old != line { move(purchase.transactionID, from: old, to: line) }
+            purchases[line, default: []].insert(purchase)
             originals.insert(purchase.originalTransactionID)
         }
         for renewal in evidence.renewals.map({ SubscriptionRenewal($0) }) {
             renewals[renewal.originalTransactionID, default: []].insert(renewal)
             originals.insert(renewal.originalTransactionID)
         }
-        return Set(originals.compactMap { owners[$0] })
+        let lines = purchases.filter { $0.value.contains { originals.contains($0.originalTransactionID) } }.keys
+        return Set(lines.compactMap { owners[$0]?.account })
+    }
+
+    /// Moves a transaction, which turns out to be a member's, with the claim that was made by it.
+    private mutating func move(_ transactionID: String, from old: String, to line: String) {
+        let moved = purchases[old, default: []].filter { $0.transactionID == transactionID }
+        purchases[old]?.subtract(moved)
+        purchases[line, default: []].formUnion(moved)
+        guard let claim = owners[old], claim.transactionID == transactionID else { return }
+        owners[old] = nil
+        owners[line] = owners[line] ?? claim
     }
 
     /// Returns what an account is entitled to at a date.
     func entitlements(of account: String, at date: Instant) -> Entitlements {
-        entitlements(owners.filter { $0.value == account }.map(\.key), at: date)
-    }
-
-    private func entitlements(_ originals: [String], at date: Instant) -> Entitlements {
-        Entitlements(
-            trustingStored: originals.flatMap { purchases[$0, default: []] },
-            renewals: originals.flatMap { renewals[$0, default: []] }, at: date,
+        let known = owners.filter { $0.value.account == account }.flatMap { purchases[$0.key, default: []] }
+        return Entitlements(
+            trustingStored: known,
+            renewals: Set(known.map(\.originalTransactionID)).flatMap { renewals[$0, default: []] }, at: date,
             productTypes: catalog)
     }
 }
@@ -145,13 +182,13 @@ extension PurchaseEndpoint {
     /// Follows a notification: records it, and decides again for the accounts that it is about.
     ///
     /// - Parameter body: What Apple's server posts, `{"signedPayload":"…"}`.
-    /// - Returns: What has changed, by account and transaction id.
+    /// - Returns: What has changed, by account and purchase key, and when to decide again for the account.
     mutating func follow(
         _ body: String, at now: Instant = .now
-    ) throws(VerificationError) -> [String: [String: Entitlements.Access]] {
-        var changes: [String: [String: Entitlements.Access]] = [:]
-        for account in try receive(body) { changes[account] = ledger.update(account, at: now) }
-        return changes
+    ) throws(VerificationError) -> [String: (changes: [String: Entitlements.Access], nextChange: Instant?)] {
+        var decided: [String: (changes: [String: Entitlements.Access], nextChange: Instant?)] = [:]
+        for account in try receive(body) { decided[account] = ledger.update(account, at: now) }
+        return decided
     }
 }
 
@@ -190,6 +227,11 @@ extension PurchaseEndpoint {
         return Data(try receipt.signed(by: Minted.authority)).base64EncodedString()
     }
 
+    /// What each account is told that has changed.
+    private mutating func changes(_ body: String) throws -> [String: [Entitlements.Access]] {
+        try endpoint.follow(body).mapValues { Array($0.changes.values) }
+    }
+
     @Test mutating func `a transaction is granted once, whether it comes as a JWS or in a receipt`() throws {
         let (jws, receipt) = try (
             jws("1000"), receipt(.nonConsumable("pro", transactionID: "1000"), .consumable("coins", transactionID: "1"))
@@ -211,7 +253,10 @@ extension PurchaseEndpoint {
         let copy = try jws("2", ("originalTransactionId", "1"))
         #expect(try endpoint.redeem(copy, account: "a") == ["2": .alreadyYours(.owned)])
         // A refund of the purchase is one of its copy.
-        #expect(try endpoint.follow(refund("1", signed: Self.signed + .seconds(60)))["a"]?.keys.sorted() == ["1"])
+        #expect(
+            try changes(refund("1", signed: Self.signed + .seconds(60))) == [
+                "a": [.revoked(at: Instant(millisecondsSince1970: 1_749_988_800_000))]
+            ])
         #expect(try endpoint.redeem(copy, account: "a") == ["2": .revoked])
     }
 
@@ -306,19 +351,31 @@ extension PurchaseEndpoint {
         ]
         let half = try notification(.refund, coins("1", 60, prorated[0], prorated[1], prorated[2]))
         let body = #"{"signedPayload":"\#(half)"}"#
-        #expect(try endpoint.follow(body) == ["a": ["1": .consumable(quantity: 2)]])
-        #expect(try endpoint.follow(body) == ["a": [:]])
+        #expect(try changes(body) == ["a": [.consumable(quantity: 2)]])
+        #expect(try changes(body) == ["a": []])
         let whole = try notification(
             .refund, coins("1", 120, ("revocationDate", 1_749_988_920_000), ("revocationType", "REFUND_FULL")))
-        let revoked = try endpoint.follow(whole)["a"]?["1"]
-        #expect(revoked?.isGrantable == false)
+        #expect(try changes(whole)["a"]?.map(\.isGrantable) == [false])
         let reversed = try notification(.refundReversed, coins("1", 180))
-        #expect(try endpoint.follow(reversed) == ["a": ["1": .consumable(quantity: 4)]])
+        #expect(try changes(reversed) == ["a": [.consumable(quantity: 4)]])
         // A renewal is a new transaction of the owner; a product that is not sold is no change.
         let next = try notification(.didRenew, jws("2", ("originalTransactionId", "1")))
-        #expect(try endpoint.follow(next) == ["a": ["2": .owned]])
+        #expect(try changes(next) == ["a": [.owned]])
         let unsold = try notification(.didRenew, jws("3", ("originalTransactionId", "1"), ("productId", "other")))
-        #expect(try endpoint.follow(unsold) == ["a": [:]])
+        #expect(try changes(unsold) == ["a": []])
+    }
+
+    @Test mutating func `a renewal that begins later is granted when it begins`() throws {
+        let (now, later) = (Self.signed, Self.signed + .seconds(72_000))
+        let renewal = try jws(
+            "2", ("originalTransactionId", "1"), ("type", "Auto-Renewable Subscription"),
+            ("purchaseDate", .integer(later.millisecondsSince1970)),
+            ("expiresDate", .integer((later + .seconds(86_400)).millisecondsSince1970)))
+        #expect(try endpoint.redeem(renewal, account: "a", at: now) == ["2": .tooEarly])
+        let decided = try endpoint.follow(notification(.didRenew, renewal), at: now)["a"]
+        #expect(decided?.changes.isEmpty == true && decided?.nextChange == later)
+        let begun = endpoint.ledger.update("a", at: later)
+        #expect(Array(begun.changes.values) == [.active(until: later + .seconds(86_400))] && begun.nextChange == nil)
     }
 
     @Test mutating func `what is forged is refused, as a forgery`() throws {

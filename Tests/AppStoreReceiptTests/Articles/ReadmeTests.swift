@@ -11,18 +11,27 @@ func redeem(_ body: [UInt8], account: String, _ verifier: AppStoreVerifier, _ st
     let evidence = try verifier.verify(body)  // a receipt, a transaction's jwsRepresentation, or JSON with one
     let renewals = evidence.renewals.map { SubscriptionRenewal($0) }
     try store.add(evidence.purchases.map(\.purchase), renewals, firstOwner: account)
+    try decide(for: account, store)
+}
+
+/// Decides what an account has now. Call it again at the date that it keeps: a renewal begins, or a refund takes effect.
+func decide(for account: String, _ store: some PurchaseStore) throws {
     let known = try store.everything(of: account)
-    for item in Entitlements(trustingStored: known.purchases, renewals: known.renewals, at: .now).items {
+    let now = Entitlements(trustingStored: known.purchases, renewals: known.renewals, at: .now)
+    for item in now.items {
         print(item.transactionID, item.productID, item.access.code)
-        try store.set(item.access, of: item.transactionID, for: account)  // sets, and never adds
+        guard let key = item.purchaseKey else { continue }
+        try store.set(item.access, of: key, formerly: item.formerPurchaseKeys, for: account)  // sets, and never adds
     }
+    try store.decideAgain(for: account, at: now.nextChange)
 }
 
 /// Your database. `add` keeps each original transaction for the account that brought it first, and throws for others.
 protocol PurchaseStore {
     func add(_ purchases: [Purchase], _ renewals: [SubscriptionRenewal], firstOwner account: String) throws
     func everything(of account: String) throws -> (purchases: [Purchase], renewals: [SubscriptionRenewal])
-    func set(_ access: Entitlements.Access, of transactionID: String, for account: String) throws
+    func set(_ access: Entitlements.Access, of key: String, formerly: [String], for account: String) throws
+    func decideAgain(for account: String, at date: Instant?) throws
 }
 
 /// A store in memory.
@@ -31,8 +40,9 @@ private final class MemoryStore: PurchaseStore {
 
     private var purchases: [(account: String, purchase: Purchase)] = []
     private var renewals: [SubscriptionRenewal] = []
-    /// In the order of the last call of `set` for each.
-    private(set) var lines: [String] = []
+    /// What each account was granted, by purchase key.
+    private(set) var grants: [String: (account: String, access: Entitlements.Access)] = [:]
+    private(set) var nextChange: Instant?
 
     func add(_ purchases: [Purchase], _ renewals: [SubscriptionRenewal], firstOwner account: String) throws {
         for purchase in purchases {
@@ -49,10 +59,19 @@ private final class MemoryStore: PurchaseStore {
         (purchases.filter { $0.account == account }.map(\.purchase), renewals)
     }
 
-    func set(_ access: Entitlements.Access, of transactionID: String, for account: String) {
-        let productID = purchases.first { $0.purchase.transactionID == transactionID }?.purchase.productID
-        lines.removeAll { $0.hasPrefix("\(transactionID) ") }
-        lines.append("\(transactionID) \(productID ?? "") \(access.code)")
+    func set(_ access: Entitlements.Access, of key: String, formerly: [String], for account: String) throws {
+        for former in formerly where grants[former]?.account == account { grants[former] = nil }
+        guard grants[key]?.account ?? account == account else { throw BelongsToAnother() }
+        grants[key] = (account, access)
+    }
+
+    func decideAgain(for account: String, at date: Instant?) { nextChange = date }
+
+    /// What the README's function prints of each purchase.
+    var lines: [String] {
+        Entitlements(trustingStored: purchases.map(\.purchase), at: .now).items.map {
+            "\($0.transactionID) \($0.productID) \($0.access.code)"
+        }
     }
 }
 
@@ -79,13 +98,25 @@ private final class MemoryStore: PurchaseStore {
         let readme = try Project.text("README.md")
         #expect(readme.contains("```\n" + store.lines.joined(separator: "\n") + "\n```"), "\(store.lines)")
         #expect(throws: MemoryStore.BelongsToAnother.self) { try redeem(coins, account: "ben", verifier, store) }
+        #expect(store.grants.values.map { "\($0.access.code)" }.sorted() == ["active", "consumable", "revoked"])
+        // A restored copy is no other grant.
+        let copy = try transaction("1004", "level", ("type", "Non-Consumable"), ("originalTransactionId", "1003"))
+        try redeem(copy, account: "anna", verifier, store)
+        #expect(store.grants.count == 3 && store.nextChange == nil)
+        let begin = Self.now + .seconds(72_000)
+        let renewal = try transaction(
+            "1005", "pro.month", ("originalTransactionId", "1002"), ("type", "Auto-Renewable Subscription"),
+            ("purchaseDate", .integer(begin.millisecondsSince1970)),
+            ("expiresDate", .integer((begin + .seconds(86_400)).millisecondsSince1970)))
+        try redeem(renewal, account: "anna", verifier, store)
+        #expect(store.nextChange == begin)
     }
 
     @Test func `the README shows this code`() throws {
         let source = try Project.text("Tests/AppStoreReceiptTests/Articles/ReadmeTests.swift")
         let block = try Project.text("README.md").components(separatedBy: "```swift\n")[1]
         let code = block.components(separatedBy: "```\n")[0].components(separatedBy: "\n\n")
-        #expect(code.count == 4)
+        #expect(code.count == 5)
         for part in code.dropFirst(2) { #expect(source.contains(part), "\(part)") }
     }
 }

@@ -40,6 +40,25 @@ struct DecisionTests {
         #expect(verifier.decision(on: [receipt]).entitlements.date == Instant(millisecondsSince1970: 17))
     }
 
+    @Test func `a decision without items says why there are none`() throws {
+        let empty = try ReceiptBuilder(bundleID: Minted.bundleID).signed(by: Minted.authority)
+        let renewal = Array(
+            try Minted.jws(.renewalInfo(productID: "pro", originalTransactionID: "1")).utf8)
+        let minted = try Minted.verifier()
+        for (pieces, nothing) in [
+            ([empty], .emptyInApp), ([renewal], .noProduct), ([renewal, empty], .emptyInApp), ([], .noProduct),
+            ([empty, Array(try Minted.jws(Minted.transaction).utf8)], nil),
+        ] as [([[UInt8]], Entitlements.Nothing?)] {
+            let decision = minted.decision(on: pieces)
+            #expect(decision.entitlements.nothing == nothing)
+            let member = nothing.map { #","items":[],"nothing":"\#($0.rawValue)","refused":[]}"# }
+            #expect(member.map { decision.json.hasSuffix($0) } ?? !decision.json.contains(#""nothing""#))
+        }
+        #expect(try minted.verify(empty).json.hasSuffix(#"},"nothing":"empty-in-app"}"#))
+        #expect(try minted.verify(renewal).json.hasSuffix(#"},"nothing":"no-product"}"#))
+        #expect(try !minted.verify(Minted.jws(Minted.transaction)).json.contains(#""nothing""#))
+    }
+
     @Test func `the JSON is that of the entitlements, with the errors that the pieces alone have`() throws {
         let decision = verifier.decision(on: [receipt, forged, []], at: date)
         let object = try object(decision.json)

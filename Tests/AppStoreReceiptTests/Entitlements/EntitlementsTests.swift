@@ -231,7 +231,8 @@ struct LaterRevocation: CustomTestStringConvertible, Sendable {
         var purchase = try Transaction.consumable("1", 0).purchase()
         purchase.quantity = quantity
         let item = Entitlements(trustingStored: [purchase], at: day(1)).items[0]
-        #expect(item.access.isGrantable == can && item.ownedQuantity == max(0, quantity))
+        #expect(item.access.isGrantable == can && item.quantity == max(0, quantity))
+        #expect(item.purchasedQuantity == quantity && item.reason == (can ? nil : .quantityInvalid))
     }
 
     @Test func `the quantity of a consumable is kept`() throws {

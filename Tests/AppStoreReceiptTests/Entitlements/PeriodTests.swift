@@ -179,7 +179,7 @@ import Testing
             expected: [-0.5: ["1": Owned(nil, 0)], 0: ["1": Owned(2)]]),
         .init(
             testDescription: "no quantity", transactions: [.consumable("1", 0, quantity: 0)],
-            expected: [1: ["1": Owned(0)]]),
+            expected: [1: ["1": Owned(nil)]]),
         .init(
             testDescription: "a non-consumable that is refunded in the future",
             transactions: [.nonConsumable("1", 0, revoked: 3)],

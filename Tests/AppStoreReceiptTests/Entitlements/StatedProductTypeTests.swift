@@ -90,7 +90,8 @@ struct StatedProductTypeTests {
             let item = try #require(entitlements.items.first)
             #expect(entitlements.codes == ["1": row.code])
             #expect(item.productType == row.type)
-            let head = #""quantity":1,"seats":null,"period_seats":null,"app_transaction_id":null,"#
+            let head =
+                #""quantity":1,"purchased_quantity":1,"seats":null,"period_seats":null,"app_transaction_id":null,"#
             #expect(entitlements.json.contains(head + row.json + #""purchase_date""#), "\(entitlements.json)")
             // A type is stated of one product.
             let neither = try source.entitlements(of: [other], at: day(20), productTypes: productTypes)

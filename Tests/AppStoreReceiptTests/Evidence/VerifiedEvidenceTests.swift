@@ -61,9 +61,9 @@ import Testing
     }
 
     @Test func `a genuine transaction that is no purchase is counted as a record without one`() throws {
-        for (quantity, count) in [(nil, 1), (1, 0)] as [(JSONValue?, Int)] {
+        for (date, count) in [(nil, 1), (1, 0)] as [(JSONValue?, Int)] {
             var builder = Minted.transaction
-            builder.payload["quantity"] = quantity
+            builder.payload["purchaseDate"] = date
             let evidence = try Minted.verifier().verify(Minted.jws(builder))
             #expect(evidence.incompletePurchaseCount == count && evidence.purchases.count == 1 - count)
         }

@@ -401,7 +401,7 @@ import Testing
         let cases: [(String, JSONValue?, String)] = [
             ("bundleId", "com.example.other", "bundle-id-mismatch"),
             ("bundleId", "com.example.App", "bundle-id-mismatch"),
-            ("environment", "Production2", "unknown-environment"), ("environment", nil, "unknown-environment"),
+            ("environment", "Production2", "unknown-environment"), ("environment", nil, "environment-missing"),
             ("environment", "Xcode", "environment-mismatch"), ("environment", "LocalTesting", "environment-mismatch"),
         ]
         for (name, value, code) in cases {

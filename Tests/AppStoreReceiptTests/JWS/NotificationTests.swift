@@ -210,8 +210,8 @@ import Testing
             (["list": [["environment": "Xcode"]]], "environment-mismatch"),
             (["environment": "Moon"], "unknown-environment"), (["environment": "Production"], nil),
             (["appAppleId": 0], nil), (["appAppleId": 7], nil), (["appAppleId": 8], "app-apple-id-mismatch"),
-            (["appAppleId": .raw("1e400")], "bundle-id-mismatch"),
-            (["list": [["signedRenewalInfo": "a"]]], "bundle-id-mismatch"), (["signedNumber": 1], nil),
+            (["appAppleId": .raw("1e400")], "bundle-id-missing"),
+            (["list": [["signedRenewalInfo": "a"]]], "bundle-id-missing"), (["signedNumber": 1], nil),
         ] as [(JSONValue, String?)])
     func `a notification that names no app is accepted on its signature, but for what it names elsewhere`(
         contents: JSONValue, code: String?

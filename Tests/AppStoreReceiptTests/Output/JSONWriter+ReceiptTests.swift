@@ -115,7 +115,7 @@ import Testing
             receipt.json
                 == #"{"verified":true,"schema":1,"trust":{"authority":"custom-root","anchor":"\#(trust.anchor)","signer":"\#(trust.signer)","#
                 + #""signer_expires":"\#(trust.signerExpirationDate)","digest":"SHA-256","validated_at":"2025-06-15T12:00:00Z"},"#
-                + #""receipt":\#(receipt.receipt.json)}"#)
+                + #""receipt":\#(receipt.receipt.json),"nothing":"empty-in-app"}"#)
     }
 
     @Test(arguments: [

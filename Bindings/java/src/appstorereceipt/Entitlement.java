@@ -2,17 +2,23 @@
 package appstorereceipt;
 
 import java.time.Instant;
+import java.util.List;
 
 /**
  * What one transaction gives access to. What it does not have is null.
  *
+ * @param purchaseKey The key under which the purchase or period is granted once; none without an original transaction id.
+ * @param formerPurchaseKeys Keys that the purchase can have had before. One counts only where the same account was granted
+ * under it.
  * @param access {@code active}, {@code owned}, {@code consumable}, or the reason it gives no access.
  * @param givesAccess Whether the product may be used at the date. A consumable gives no access that lasts.
  * @param grantable Whether the transaction can be granted, once: it gives access, or is a consumable with a quantity of at
  * least 1.
+ * @param reason Why the purchase gives nothing; none if it gives something.
  * @param until The date access ends; none if it has no end, or if that is not known.
  * @param nextChange When to decide again: the purchase begins, or a refund that is dated ahead comes into effect.
- * @param quantity What the purchase gives of the product: of a subscription that renews 1, and 0 once it is revoked.
+ * @param quantity What is left of the purchase: 0 if it is revoked; of a subscription that renews 1, also after its end.
+ * @param purchasedQuantity The quantity that Apple signed; of a subscription that renews, the seats.
  * @param seats The seats that the transaction bought, less those that were refunded; none for members.
  * @param periodSeats The seats of the period, which has several transactions if seats were added.
  * @param appTransactionId Who bought the app: one id for each Apple Account, also of a family member; none if it is not
@@ -27,12 +33,16 @@ public record Entitlement(
     String transactionId,
     String originalTransactionId,
     String productId,
+    String purchaseKey,
+    List<String> formerPurchaseKeys,
     Access access,
     boolean givesAccess,
     boolean grantable,
+    Reason reason,
     Instant until,
     Instant nextChange,
     long quantity,
+    Long purchasedQuantity,
     Long seats,
     Long periodSeats,
     String appTransactionId,

@@ -1,4 +1,4 @@
-import AppStoreReceipt
+@_spi(Surfaces) import AppStoreReceipt
 import AppStoreServerAPI
 import AppStoreSigning
 import HTTPService
@@ -149,7 +149,8 @@ struct AskAppleFile: Sendable {
             let (keyID, issuerID, keyFile) = (try required(.keyID), try required(.issuerID), try required(.keyFile))
             let policy = verifier.policy
             guard policy.bundleIDs?.contains(where: { $0.hasSameBytes(as: bundleID) }) ?? true else { throw .otherApp }
-            let accepted = ([.production, .sandbox] as [AppStoreEnvironment]).filter(policy.environments.contains)
+            let accepted = ([.production, .sandbox] as [AppStoreEnvironment]).filter(
+                policy.acceptedEnvironments.contains)
             guard environments?.allSatisfy(accepted.contains) ?? !accepted.isEmpty else { throw .otherEnvironment }
             guard texts[.url] != nil || verifier.trust.isApple else { throw .otherRoots }
             let keyPath = keyFile.utf8.first == UInt8(ascii: "/") ? keyFile : Self.folder(of: path) + keyFile

@@ -1,4 +1,4 @@
-import AppStoreReceipt
+@_spi(Surfaces) import AppStoreReceipt
 import AppStoreServerAPI
 import HTTPService
 import PurchaseLedger
@@ -19,7 +19,7 @@ struct RecoverRoute: Sendable {
         if let account = asked.account { try LedgerText.check(account, "account") }
         // The same id can be another purchase in the other environment.
         guard let environment = asked.environment ?? accepted.onlyEnvironment,
-            accepted.environments.contains(environment)
+            accepted.acceptedEnvironments.contains(environment)
         else { throw RequestFault.environment }
         let now = clock()
         // Before Apple is asked: if the account is deleted meanwhile, its attempt is not recorded.

@@ -1,4 +1,4 @@
-import AppStoreReceipt
+@_spi(Surfaces) import AppStoreReceipt
 import HTTPService
 import PurchaseLedger
 import StrictText
@@ -131,7 +131,7 @@ struct ImportRecord {
     private func spent(
         _ account: String, _ policy: VerificationPolicy, _ dates: ImportDate
     ) throws(Fault) -> SpentTransaction {
-        let environments = policy.environments
+        let environments = policy.acceptedEnvironments
         let only = environments.count == 1 ? environments.first : nil
         let environment = try text(.environment).map { (text) throws(Fault) in
             guard let environment = AppStoreEnvironment(rawValue: text) else {

@@ -145,7 +145,7 @@ extension SpentTransaction {
         }
         if let quantity, !known.isAutoRenewable, !(original?.isAutoRenewable ?? false),
             let difference = KnownTransaction.difference(
-                quantity, [granted?.quantity].compactMap(\.self) + known.evidence.map { Int64($0.quantity) })
+                quantity, [granted?.quantity].compactMap(\.self) + known.evidence.compactMap { $0.quantity.map(Int64.init) })
         {
             found.others.append(difference)
         }
@@ -171,7 +171,7 @@ extension Purchase {
                     .contains(where: $0.hasSameBytes)
                     ? nil : KnownTransaction.difference("original_transaction_id", originalTransactionID, [$0])
             },
-            isAutoRenewable ? nil : KnownTransaction.difference(Int64(quantity), [granted.quantity]),
+            isAutoRenewable ? nil : quantity.flatMap { KnownTransaction.difference(Int64($0), [granted.quantity]) },
         ].compactMap(\.self)
     }
 }

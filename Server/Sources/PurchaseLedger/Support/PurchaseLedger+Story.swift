@@ -1,4 +1,4 @@
-package import AppStoreReceipt
+@_spi(Ledger) package import AppStoreReceipt
 import SpanASN1
 import StrictText
 

@@ -37,7 +37,7 @@ package struct ReceiptConfiguration: Sendable {
             }
         return [
             ("bundle_ids", .text(policy.bundleIDs?.sorted().joined(separator: " ") ?? "every app")),
-            ("environments", .text(policy.environments.map(\.rawValue).sorted().joined(separator: " "))),
+            ("environments", .text(policy.acceptedEnvironments.map(\.rawValue).sorted().joined(separator: " "))),
             ("roots", .text(roots)),
         ]
     }

@@ -14,7 +14,7 @@ func entitlementsRoute(
         let decision = verifier.decision(on: asked.evidence, at: asked.date, productTypes: productTypes)
         return Response(
             status: decision.httpStatus, body: Array(decision.json(for: .httpStranger).utf8),
-            code: decision.worstRefusal?.error.code ?? "ok")
+            code: decision.worstRefusal?.error.code ?? decision.entitlements.nothing?.rawValue ?? "ok")
     }
 }
 

@@ -37,7 +37,7 @@ package struct ReceiptRoutes: Sendable {
             responder.clock = policy.clock
             return responder
         }
-        let environments = configuration.policy.environments
+        let environments = configuration.policy.acceptedEnvironments
         var responders = [("/verifyReceipt", try responder(environments))]
         // What Xcode signs is of neither environment.
         let isOfApple = environments.isSubset(of: [.production, .sandbox])

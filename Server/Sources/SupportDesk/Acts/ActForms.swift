@@ -1,4 +1,4 @@
-import AppStoreReceipt
+@_spi(Surfaces) import AppStoreReceipt
 import PurchaseLedger
 @_spi(Surfaces) import ReceiptReport
 
@@ -85,7 +85,7 @@ struct ActForms {
     /// The app and the environment, chosen from those of the server.
     private static func appFields(_ desk: SupportDesk, _ id: Int, _ html: inout HTMLWriter) {
         let policy = desk.verifier.policy
-        let environments = policy.environments.map(\.rawValue).sorted()
+        let environments = policy.acceptedEnvironments.map(\.rawValue).sorted()
         html.choice(
             "environment", id: "environment-\(id)", label: html.plain(SupportPhrase.environment),
             environments.map { ($0, $0) }, selected: AppStoreEnvironment.production.rawValue)

@@ -1,4 +1,4 @@
-import AppStoreReceipt
+@_spi(Surfaces) import AppStoreReceipt
 import HTTPService
 import PurchaseLedger
 @_spi(Surfaces) import ReceiptReport
@@ -147,7 +147,7 @@ extension SupportDesk {
 
     private func app(_ form: FormBody) -> (environment: AppStoreEnvironment, bundleID: String)? {
         guard let environment = form.text("environment").flatMap(AppStoreEnvironment.init(rawValue:)),
-            verifier.policy.environments.contains(environment), let bundleID = form.exactText("bundle"),
+            verifier.policy.acceptedEnvironments.contains(environment), let bundleID = form.exactText("bundle"),
             verifier.policy.bundleIDs?.contains(where: { $0.hasSameBytes(as: bundleID) }) ?? true
         else { return nil }
         return (environment, bundleID)

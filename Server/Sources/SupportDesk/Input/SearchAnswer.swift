@@ -155,7 +155,7 @@ extension SupportDesk {
         of account: String, at now: Instant
     ) throws(LedgerError) -> [(environment: AppStoreEnvironment, item: Entitlements.Item)] {
         var items: [(environment: AppStoreEnvironment, item: Entitlements.Item)] = []
-        for environment in verifier.policy.environments.sorted(by: { $0.rawValue < $1.rawValue }) {
+        for environment in verifier.policy.acceptedEnvironments.sorted(by: { $0.rawValue < $1.rawValue }) {
             let entitlements = try ledger.entitlements(of: account, in: environment, at: now)
             items += entitlements.items.filter(\.access.givesAccess).prefix(100).map { (environment, $0) }
         }

@@ -57,7 +57,7 @@ struct StoryEntry {
     private static func entries(of purchase: Purchase) -> [StoryEntry] {
         let product = Slot.text(purchase.productID)
         guard let end = purchase.expiresDate else {
-            return [StoryEntry(purchase.purchaseDate, Sentence(.bought, .number(purchase.quantity), product))]
+            return [StoryEntry(purchase.purchaseDate, Sentence(.bought, .number(purchase.quantity ?? 1), product))]
         }
         let words: SupportPhrase = purchase.ownershipType == .assigned ? .assignedAs : .boughtAs
         var sentences = [Sentence(words, product, .localDate(end))]
