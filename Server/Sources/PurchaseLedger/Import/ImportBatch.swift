@@ -155,9 +155,12 @@ struct ImportBatch {
 
     /// Records a purchase of which nothing is known: almost all lines of a first import.
     private func insertNew(_ spent: SpentTransaction) throws(LedgerError) {
+        let number = ClaimOrder.stated.column("$4", connection.dialect)
         let rows = try connection.run(
-            "INSERT INTO families (account, claimed_at, basis) VALUES ($1, $2, $3) RETURNING id",
-            [.text(spent.account), SQLValue(spent.date), .text(ClaimBasis.lasting.json)])
+            """
+            INSERT INTO families (account, claimed_at, basis, claim_number)
+            VALUES ($1, $2, $3, \(number.text)) RETURNING id
+            """, [.text(spent.account), SQLValue(spent.date), .text(ClaimBasis.lasting.json)] + number.parameters)
         guard let row = rows.first else { throw LedgerError(.storeFailed, "no number for a new family") }
         let family = SQLValue.integer(try row.integer(0))
         for key in Set(spent.keys.all).sorted() {
