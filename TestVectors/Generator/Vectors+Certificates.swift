@@ -75,7 +75,7 @@ extension Vector {
             "The leaf ends before it begins.",
             .leaf { leaf in swap(&leaf.notBefore, &leaf.notAfter) }),
         refused(
-            "certificates/validity-not-a-date.der", "25", .chain, "untrusted-chain", leaf,
+            "certificates/validity-not-a-date.der", "25", .chain, "malformed-certificate", leaf,
             "The 99th of a month.",
             .leafTBS { $0[4, 1].octets.replaceSubrange(4..<6, with: [0x39, 0x39]) }),
         accepted(
