@@ -70,7 +70,9 @@ import Testing
         TamperingRow("JWS: each byte removed", count: sample.text.count).record()
     }
 
-    @Test func `a byte inserted where parts begin or end is refused, but for whitespace around all`() throws {
+    @Test func `a byte inserted where parts begin or end is refused, but for whitespace, of which base64url has none`()
+        throws
+    {
         let sample = try Sample()
         let dots = sample.text.indices.filter { sample.text[$0] == UInt8(ascii: ".") }
         let boundaries = Set([0, sample.text.count] + dots + dots.map { $0 + 1 }).sorted()
@@ -81,9 +83,8 @@ import Testing
                 text.insert(value, at: offset)
                 row.count += 1
                 guard try sample.isVerified(text, "\(value) at \(offset)") else { continue }
-                let isAround = offset == 0 || offset == sample.text.count
-                #expect(isAround && Array(" \t\r\n".utf8).contains(value), "\(value) at \(offset)")
-                row.harmless["whitespace around it", default: 0] += 1
+                #expect(Array(" \t\r\n".utf8).contains(value), "\(value) at \(offset)")
+                row.harmless["whitespace", default: 0] += 1
             }
         }
         row.record()

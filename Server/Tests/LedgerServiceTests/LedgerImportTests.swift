@@ -360,6 +360,9 @@ struct LedgerImportTests {
         let file = try write(lines.joined(separator: "\n"))
         _ = try kill(file, by: SIGKILL)
         #expect(try runs().map { $0["state"] as? String } == ["unfinished"])
+        // Another time zone would give the other lines other dates.
+        let zoned = #expect(throws: ConfigurationError.self) { try run(file, ["--time-zone", "UTC"]) }
+        #expect(zoned?.description.hasPrefix("file-changed: ") == true)
         // Corrected, with the same length.
         let corrected = lines[1000].replacingOccurrences(of: "user 1001001", with: "user 9001001")
         #expect(corrected != lines[1000])

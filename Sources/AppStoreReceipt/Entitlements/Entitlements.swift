@@ -121,7 +121,7 @@ public struct Entitlements: Sendable {
         /// account was, that is another purchase: the buyer's, whose transaction a member's can resemble.
         public var formerPurchaseKeys: [String] { (keys ?? PurchaseKeys(of: purchase))?.former.map(\.string) ?? [] }
         /// The keys, if the period has other transactions.
-        let keys: PurchaseKeys?
+        var keys: PurchaseKeys?
         /// The first known transaction of the purchase or period. It changes when an earlier one arrives.
         @_spi(Ledger) @_spi(Surfaces) public var firstTransactionID: String { firstTransaction.string }
         let firstTransaction: UTF8Bytes

@@ -390,6 +390,7 @@ struct Periods {
                 }
             }
         }
+        separateKeys(of: &items)
         let all = items.compactMap(\.self)
         let leftOut = isLeftOut.map { isLeftOut in
             Set(periods.indices.filter { isLeftOut(periods[$0].transactions.map { all[$0] }) })
@@ -399,6 +400,21 @@ struct Periods {
             leftOut == nil ? all : items.compactMap(\.self),
             subscriptions.indices.compactMap { subscription($0, all, leftOut ?? [], at: moment) }
         )
+    }
+
+    /// Removes former keys that another purchase has now: a member's can have been granted as the buyer's, unless the
+    /// buyer's own is known.
+    private func separateKeys(of items: inout [Entitlements.Item?]) {
+        let hasMembers = transactions.contains { source in
+            source.purchase.ownershipType == .familyShared || source.purchase.ownershipType == .assigned
+        }
+        guard hasMembers else { return }
+        let known = items.map { item in item.flatMap { $0.keys ?? PurchaseKeys(of: $0.purchase) } }
+        let current = Set(known.compactMap { $0?.key })
+        for (index, keys) in known.enumerated() {
+            guard let keys, keys.former.contains(where: current.contains) else { continue }
+            items[index]?.keys = keys.without(current)
+        }
     }
 
     /// Returns `nil` for a subscription that has not begun, or whose periods are left out.

@@ -17,13 +17,20 @@ struct PurchaseKeys: Hashable {
         var former: [UTF8Bytes] = []
         for purchase in purchases {
             guard former.count < Self.maximumFormerCount else { break }
-            for owner in owner.known {
+            for owner in owner.known(by: purchase) {
                 let original = purchase.key(of: owner)
                 let previous = purchase.previousOriginalTransactionID.flatMap { purchase.key(of: owner, original: $0) }
                 for case let key? in [original, previous] where seen.insert(key).inserted { former.append(key) }
             }
         }
         (self.key, self.former) = (key, former)
+    }
+
+    private init(_ key: UTF8Bytes, _ former: [UTF8Bytes]) { (self.key, self.former) = (key, former) }
+
+    /// The keys without former ones that other purchases have.
+    func without(_ others: Set<UTF8Bytes>) -> PurchaseKeys {
+        PurchaseKeys(key, former.filter { !others.contains($0) })
     }
 }
 
@@ -47,11 +54,11 @@ private enum Owner: Hashable {
     }
 
     /// This owner, and those for whom the purchase was taken when less was signed.
-    var known: [Owner] {
+    func known(by purchase: Purchase) -> [Owner] {
         switch self {
         case .buyer: [self]
         case .familyMember(let id): id == nil ? [self, .buyer] : [self, .familyMember(appTransactionID: nil), .buyer]
-        case .groupMember: [self, .buyer]
+        case .groupMember: [self, .groupMember(id: UTF8Bytes(purchase.transactionID)), .buyer]
         }
     }
 

@@ -105,7 +105,7 @@ struct Diagnosis {
         // Before JSON: NSData describes itself in braces.
         if text.isHexadecimal { return Finding(kind: .hexadecimal) }
         if text[0] == .openingBrace || text[0] == UInt8(ascii: "["), !text.hasLetters("[object", at: 0) {
-            return JSONSurvey.finding(in: text, unwrapper)
+            return JSONSurvey.finding(in: text, unwrapper, isDecoded: isDecoded)
         }
         if text.isLeakedToken { return Finding(kind: .leakedText) }
         if text.isDigits { return 6...20 ~= text.count ? Finding(kind: .transactionID) : nil }

@@ -17,14 +17,16 @@ struct JSONSurvey {
 
     private init(_ unwrapper: Unwrapper) { self.unwrapper = unwrapper }
 
-    /// - Parameter text: A text that begins with `{` or `[`.
-    static func finding(in text: Span<UInt8>, _ unwrapper: Unwrapper) -> Finding? {
+    /// - Parameters:
+    ///   - text: A text that begins with `{` or `[`.
+    ///   - isDecoded: Whether the text was decoded from base64: what is in base64 again has no name.
+    static func finding(in text: Span<UInt8>, _ unwrapper: Unwrapper, isDecoded: Bool) -> Finding? {
         var survey = JSONSurvey(unwrapper)
         do throws(JSONError) {
             try JSONCursor.decode(text) { (cursor) throws(JSONError) in try survey.visit(&cursor) }
         } catch {
             if text.isCurlyQuote(at: error.offset) { return Finding(kind: .leakedText, offset: error.offset) }
-            guard error.kind == .truncated, let start = text.startOfOpenString else { return nil }
+            guard error.kind == .truncated, !isDecoded, let start = text.startOfOpenString else { return nil }
             guard var finding = Diagnosis(unwrapper).cutFinding(in: text.extracting(start...)) else { return nil }
             finding.offset += start
             return finding

@@ -173,9 +173,13 @@ extension VerificationPolicy {
 extension VerificationError {
     /// Whether the evidence cannot be read in the form in which it was received, and is not too large to be read.
     fileprivate var isOfForm: Bool {
-        switch reason {
+        // What Apple has signed around it is in order.
+        guard part == nil else { return false }
+        return switch reason {
         case .input(let error): error.kind != .inputTooLarge
-        case .container, .compactJWS, .headerSyntax: true
+        case .container(let error): error.kind != .inputTooLarge
+        case .compactJWS(let fault, _): fault != .inputTooLarge
+        case .headerSyntax: true
         default: false
         }
     }

@@ -167,6 +167,7 @@ package struct Unwrapper: Sendable {
                             survey.add(read(try cursor.readString(), index, in: text), index)
                             return
                         }
+                        if member.path.count == 1 { survey.addOther(index) }
                         if member.path.count == 2, type == .object {
                             try readNested(&cursor, name.span, in: text, &survey)
                             return
@@ -217,6 +218,8 @@ private struct ObjectSurvey {
     /// Whether a member that is read without a wrapper is repeated, which the reader of the object has refused.
     private var isRepeated = false
     private var read: Set<Int> = []
+    /// Whether such a member has something that is no evidence.
+    private var hasOther = false
     /// The first text that is no evidence.
     private var other: UnwrappedText?
     private var otherCount = 0
@@ -228,10 +231,17 @@ private struct ObjectSurvey {
         }
     }
 
+    /// Adds a member that is no string.
+    mutating func addOther(_ index: Int) {
+        guard Wrapper.members[index].wrappers.isEmpty else { return }
+        isRepeated = isRepeated || !read.insert(index).inserted
+        hasOther = true
+    }
+
     mutating func add(_ reading: Unwrapper.Reading?, _ index: Int) {
         if Wrapper.members[index].wrappers.isEmpty {
-            isRepeated = isRepeated || read.contains(index)
-            read.insert(index)
+            isRepeated = isRepeated || !read.insert(index).inserted
+            if case .other? = reading { hasOther = true }
         }
         switch reading {
         case .evidence(let text):
@@ -254,7 +264,9 @@ private struct ObjectSurvey {
             let wrappers = Wrapper.members[index].wrappers
             return found[index] != nil && (wrappers.isEmpty || wrappers.contains { rows.contains($0) })
         }
-        if isRepeated { return .other(object) }
+        // The reader of the object refuses what is no evidence beside evidence, in members of its own.
+        let isPlain = members.contains { Wrapper.members[$0].wrappers.isEmpty }
+        if isRepeated || hasOther && isPlain { return .other(object) }
         if isAmbiguous { return .ambiguous(object) }
         guard let first = members.first, let evidence = found[first] else {
             // Which of several texts was meant to be the evidence, nobody knows.

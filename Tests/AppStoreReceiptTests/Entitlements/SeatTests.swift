@@ -168,6 +168,9 @@ import Testing
         let entitlements = try entitlements([Self.eight, Self.three, member, other, later])
         #expect(entitlements.items.map(\.periodSeats) == [11, nil, nil, 11, nil])
         #expect(Set(entitlements.items.map(\.firstTransactionID)) == ["1", "5", "6", "7"])
+        // A store that has both must not take a grant of one for that of the other.
+        let keys = Set(entitlements.items.compactMap(\.purchaseKey))
+        #expect(entitlements.items.allSatisfy { keys.isDisjoint(with: $0.formerPurchaseKeys) })
         // Those of one member are one subscription if it is known that they are his.
         let count = try self.entitlements([Self.eight, Self.three, member, other, later], at: 40).subscriptions.count
         #expect(count == (appTransaction == nil ? 4 : 3))

@@ -50,6 +50,11 @@ struct ImportFormat {
     }
 
     private func fields(_ line: [UInt8]) throws(ImportRecord.Fault) -> [[UInt8]] {
+        // Before memory is taken for each of them.
+        let separatorCount = line.count { $0 == separator }
+        guard separatorCount < 1000 else {
+            throw ImportRecord.Fault(message: "\(separatorCount + 1) fields; no file of an import has so many")
+        }
         let quote = UInt8(ascii: "\"")
         var fields: [[UInt8]] = []
         var field: [UInt8] = []

@@ -38,6 +38,8 @@ package struct LedgerImport {
     private let by: String
     private let reason: String?
     private let isRestarted: Bool
+    /// The options that decide what a line says, as a digest: an import goes on with the same ones only.
+    private let decidingOptions: String
     private let print: (String, _ isError: Bool) -> Void
     /// The most lines of a batch, which decides nothing but the time.
     var linesTogether: Int
@@ -66,8 +68,30 @@ package struct LedgerImport {
         policy.productTypes = productTypes
         if values["--orders"] != nil { policy.orders = OrderPolicy() }
         self.policy = policy
+        decidingOptions = try Self.digest(of: verifier.policy, policy, values)
         ledger = try Self.open(location, policy, asItIs: isTrial)
         linesTogether = ledger.importedTogether
+    }
+
+    private static func digest(
+        of verification: VerificationPolicy, _ policy: LedgerPolicy, _ values: OptionTable.Values
+    ) throws(ConfigurationError) -> String {
+        func list(_ texts: (some Sequence<String>)?) -> String {
+            texts.map { $0.sorted().joined(separator: "\t") } ?? "-"
+        }
+        let texts = [
+            list(verification.bundleIDs), list(verification.environments.map { $0.map(\.rawValue) }),
+            "\(verification.requiresStrictForm)", verification.appAppleID ?? "-", values["--time-zone"] ?? "-",
+            list(policy.productIDs), list(policy.productTypes.map { "\($0)=\($1)" }), "\(policy.orders != nil)",
+        ]
+        do throws(LibcryptoError) {
+            var digest = try DigestStream(.sha256)
+            let bytes = Array(texts.joined(separator: "\n").utf8)
+            try digest.update(bytes.span)
+            return try digest.value().hexadecimal
+        } catch {
+            throw ConfigurationError("libcrypto computes no SHA-256")
+        }
     }
 
     private static func location(_ values: OptionTable.Values) throws(ConfigurationError) -> String {
@@ -148,7 +172,7 @@ package struct LedgerImport {
             try file.add(digested..<progress.byteCount, to: &digest)
             digested = progress.byteCount
             run.progress = progress
-            run.readDigest = try digest.value().hexadecimal
+            run.readDigest = try digest.value().hexadecimal + " " + decidingOptions
             _ = try ledger.import(lines, &run, telling: tell)
             progress = run.progress
         }
@@ -163,13 +187,15 @@ package struct LedgerImport {
         let ofPath = unfinished.filter { $0.path.hasSameBytes(as: path) }
         let same = unfinished.filter { run in
             run.progress.byteCount > 0
-                ? beginnings[run.progress.byteCount]?.hasSameBytes(as: run.readDigest) ?? false
+                ? beginnings[run.progress.byteCount].map {
+                    run.readDigest.hasSameBytes(as: $0 + " " + decidingOptions)
+                } ?? false
                 : run.path.hasSameBytes(as: path)
         }
         guard isRestarted || same.isEmpty && ofPath.isEmpty else {
             guard let run = same.max(by: { $0.progress.byteCount < $1.progress.byteCount }) else {
                 throw ConfigurationError(
-                    "file-changed: the part of \(path) that an interrupted import has read is not the same; --restart imports the whole file"
+                    "file-changed: the part of \(path) that an interrupted import has read is not the same, or options are not that say what a line means; --restart imports the whole file"
                 )
             }
             if run.progress.lineCount > 0 { print("continues after line \(run.progress.lineCount)", true) }

@@ -183,6 +183,8 @@ struct ImportBatch {
         // With all that is known of it, as where tokens are used.
         var families = try Families(of: [brought], connection, at: now, usingTokens: true)
         guard let (family, contents) = families.with(families.numbers(of: brought)).first else { throw .conflict }
+        // Somebody claimed it since the line was decided: it is decided anew.
+        guard family.account?.hasSameBytes(as: spent.account) ?? true else { throw .conflict }
         // A grant without evidence is in no part.
         if family.subscription != nil { try families.undivide(family.id) }
         if family.account == nil {

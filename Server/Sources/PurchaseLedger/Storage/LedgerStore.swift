@@ -206,7 +206,7 @@ struct SQLDialect: Sendable {
         }, maximumSingleCount: 4, rowLock: "", skippingRowLock: "", familyNumbers: nil,
         claimNumbers: "CREATE INDEX families_by_claim ON families (claim_number) WHERE claim_number IS NOT NULL",
         nextClaimNumber:
-            "(SELECT COALESCE(MAX(claim_number), 0) + 1 FROM families WHERE claim_number IS NOT NULL)",
+            "(SELECT MAX(COALESCE(MAX(claim_number), 0), 0) + 1 FROM families WHERE claim_number IS NOT NULL)",
         migrationLock: [],
         sharedAccountLocks: [], accountLock: [], tokenLocks: nil, sharedFloorLock: [], floorLock: [],
         tableQuestion: "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'ledger_schema'",
