@@ -149,7 +149,7 @@ import TrialSupport
         defer { try? FileManager.default.removeItem(at: folder) }
         let location =
             isServer ? try PostgreSQLServer.shared.get().makeDatabase() : folder.appending(path: "ledger.db").path
-        let ledger = try PurchaseLedger(location)
+        let ledger = try PurchaseLedger(creating: location)
         let count = Sampling.count("import-lines")
         let lines = Lines(count, SeededGenerator())
         let file = folder.appending(path: "lines.csv").path

@@ -157,7 +157,8 @@ struct JWSVerifier: Sendable {
         do throws(JSONError) {
             try JSONCursor.decode(payload.span) { (cursor) throws(JSONError) in
                 try cursor.readObject { (cursor, memberName) throws(JSONError) in
-                    guard dateFault == nil, memberName == name else { return }
+                    let bytes = memberName.bytes
+                    guard dateFault == nil, bytes.span.hasSameBytes(as: name) else { return }
                     guard found == nil else {
                         dateFault = (.repeatedSignedDate, memberName.offset)
                         return
@@ -177,7 +178,8 @@ struct JWSVerifier: Sendable {
         }
         if let dateFault { throw VerificationError(.date(dateFault.fault, offset: dateFault.offset)) }
         if let found { return found }
-        throw failure.member == nil ? VerificationError(.date(.missingSignedDate, offset: nil)) : failure
+        guard case .some = failure.member else { throw VerificationError(.date(.missingSignedDate, offset: nil)) }
+        throw failure
     }
 }
 
