@@ -165,7 +165,8 @@ import Testing
                 for (key, value) in old { expected[key as? String ?? ""] = value }
                 if old["access"] as? String == "revoked" { expected["quantity"] = 0 }
                 #expect(
-                    NSDictionary(dictionary: common) == NSDictionary(dictionary: expected), "\(account), \(environment)")
+                    NSDictionary(dictionary: common) == NSDictionary(dictionary: expected), "\(account), \(environment)"
+                )
             }
         }
 
