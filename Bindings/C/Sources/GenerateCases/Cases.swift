@@ -9,7 +9,11 @@ extension Case {
     /// What clients send instead of evidence or around it.
     private static let clients: [Case] = {
         struct Shape: Decodable { let file: String }
-        let shapes = (try? JSONDecoder().decode([Shape].self, from: Data(read("clients/expectations.json")))) ?? []
+        let file = "clients/expectations.json"
+        guard let shapes = try? JSONDecoder().decode([Shape].self, from: Data(read(file))) else {
+            print("not a list of shapes: \(file)")
+            exit(2)
+        }
         return shapes.map { shape in
             Case(name: shape.file, json: "brief", options: .all, evidence: [shape.file])
         } + [
