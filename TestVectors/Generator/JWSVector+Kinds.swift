@@ -85,6 +85,9 @@ extension JWSVector {
                 .member("multiSeatInfo", ["renewalPriceTiers": [["price": 990, "quantity": 9]]]),
             ]),
         accepted(
+            "renewal-info-of-a-retention-offer", .renewalInfo, why: "The fifth type of offers, at the next renewal.",
+            [.renewalInfo(), .member("offerType", 5)]),
+        accepted(
             "notification-of-unclaimed-seats", .notification, why: "The claims of the developer's server that end.",
             notification(.unclaimSeats) + [
                 .member("data", nil),
