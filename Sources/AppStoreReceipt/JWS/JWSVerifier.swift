@@ -113,10 +113,15 @@ struct JWSVerifier: Sendable {
         } catch {
             throw Payload.failure(error, in: jws.payload)
         }
-        let subjects = payload.subjects
-        let inherited = subjects.contains { $0.inheriting(inherited) != $0 } ? inherited : nil
-        try policy.check(payload, of: subjects.map { $0.inheriting(inherited) })
-        return Verified(payload: payload, verification: verification, inherited: inherited)
+        var subjects = payload.subjects
+        var used: JWSSubject?
+        if let inherited {
+            let completed = subjects.map { $0.inheriting(inherited) }
+            if completed != subjects { used = inherited }
+            subjects = completed
+        }
+        try policy.check(payload, of: subjects)
+        return Verified(payload: payload, verification: verification, inherited: used)
     }
 
     /// - Parameter date: the validation date; `nil` for the start of the validity of the signer's certificate.
@@ -196,7 +201,9 @@ extension JWSClaims {
     }
 
     private static func missingMember(in members: JWSMembers<Member>) -> Member? {
-        required.first { members.value(of: $0) == nil }
+        // `first(where:)` would allocate for each of them: the code is not specialized.
+        for member in required where members.value(of: member) == nil { return member }
+        return nil
     }
 
     /// The error of a payload that cannot be decoded. Only then it is read again, to name the member that is missing.
