@@ -123,8 +123,8 @@ def check():
         answers = [each[0] for each in pool.map(lambda _: offer("anna", "10"), range(100))]
         assert sorted(answers) == [200] + [429] * 99, answers
     # Another account of the same customer, and the subscription in another account.
-    subscribe("anna2", "18", appTransactionId="70010")
-    assert offer("anna2", "18") == (429, {"code": "tooMany"})
+    subscribe("anna2", "22", appTransactionId="70010")
+    assert offer("anna2", "22") == (429, {"code": "tooMany"})
     subscribe("gina", "19", appTransactionId=None)
     assert [offer("gina", "19")[0] for _ in range(4)] == [200, 200, 200, 429]
     ledger("/v1/accounts/gina/transfer", {"to": "ida", "reason": "test"})

@@ -430,7 +430,7 @@ import TrialSupport
         (["--root", "/nonexistent"], "/nonexistent: No such file"),
         (["--connections", "0"], "--connections must be a number"),
         (["--rot", "x"], "'--rot' is no option"),
-        (["reconsile"], "'reconsile' is no command; there are import, check-apple, reconcile"),
+        (["reconsile"], "'reconsile' is no command; there are init, import, check-apple, reconcile"),
         (
             ["reconcile", "--token-file", "x"],
             "'--token-file' is no option of 'receipt-server reconcile'; 'receipt-server reconcile --help' lists them"
