@@ -31,7 +31,7 @@ extension AppStoreServerClient {
 
     /// Asks what became of a test notification (Get Test Notification Status).
     ///
-    /// - Parameter token: The token of ``requestTestNotification()``.
+    /// - Parameter token: The token that `requestTestNotification()` returned.
     /// - Throws: ``AppStoreServerErrorCode/testNotificationNotFound`` also if Apple has not sent it yet. Ask again a few times.
     public func testNotificationStatus(_ token: String) throws(AppStoreServerError) -> SentNotification {
         try Self.checkID(token)

@@ -52,7 +52,7 @@ extension AppStoreServerClient {
 
     /// Asks for a page of the transactions of a customer in the older form (Get Transaction History, version 1), which
     /// Apple has deprecated: **it omits finished consumables**, so it proves nothing missing. Use
-    /// ``transactionHistory(of:_:revision:)``.
+    /// `transactionHistory(of:_:revision:)`.
     ///
     /// - Parameters:
     ///   - id: Any transaction id, original transaction id or app transaction id of the customer.

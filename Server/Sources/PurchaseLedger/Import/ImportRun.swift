@@ -124,6 +124,7 @@ extension PurchaseLedger {
     ///   - by: Who imports, 1 to 255 bytes.
     ///   - reason: Why, 1 to 255 bytes; `nil` if nobody says so.
     ///   - restarted: Interrupted imports that will not go on.
+    ///   - now: When it begins.
     public func beginImport(
         of path: String, digest: String, by: String, reason: String? = nil, insteadOf restarted: [ImportRun] = [],
         at now: Instant = .now
@@ -148,7 +149,10 @@ extension PurchaseLedger {
 
     /// Goes on with an import that was interrupted. Call ``lockImports()`` before.
     ///
-    /// - Parameter digest: The SHA-256 of the file, of which another part can have changed.
+    /// - Parameters:
+    ///   - run: The import.
+    ///   - digest: The SHA-256 of the file, of which another part can have changed.
+    ///   - now: When it goes on.
     public func continueImport(
         _ run: ImportRun, digest: String, at now: Instant = .now
     ) throws(LedgerError) -> ImportRun {
