@@ -21,10 +21,15 @@ pid_t ledger_spawn(char *const arguments[], char *const variables[], int *input,
     posix_spawn_file_actions_addclosefrom_np(&actions, 3);
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
-    sigset_t none;
+    sigset_t none, ends;
     sigemptyset(&none);
     posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    // Under nohup, and in the background of a script, these are ignored, also by children.
+    sigemptyset(&ends);
+    sigaddset(&ends, SIGHUP);
+    sigaddset(&ends, SIGINT);
+    posix_spawnattr_setsigdefault(&attributes, &ends);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     pid_t id = -1;
     if (posix_spawnp(&id, arguments[0], &actions, &attributes, arguments, variables) != 0) id = -1;
     posix_spawnattr_destroy(&attributes);
