@@ -7,8 +7,6 @@ import StrictText
 extension FakeAppStore {
     /// What calls have changed.
     struct Changes {
-        /// By original transaction id: the tokens, and since when.
-        var accountTokens: [UTF8Bytes: [(token: String, date: Instant)]] = [:]
         /// The dates of extensions, by original transaction id.
         var extensions: [UTF8Bytes: [Instant]] = [:]
         /// By product id and request identifier: how many were extended, how many not, and when.
@@ -131,7 +129,7 @@ extension FakeAppStore {
     // MARK: Tokens and finishing
 
     func setAppAccountToken(_ id: String, _ request: FakeRequest) throws(FakeRefusal) {
-        let (_, transaction, builder) = try originalTransaction(id)
+        let (customer, transaction, builder) = try originalTransaction(id)
         try Self.checkOwnership(of: builder)
         try FakeRefusal.check(
             4_000_187, "Invalid request. The transaction id is not an original transaction id.",
@@ -139,20 +137,8 @@ extension FakeAppStore {
         guard let token = try request.json().string("appAccountToken"), token.isUUID else {
             throw FakeRefusal(4_000_183, "Invalid request. The app account token must be a UUID.")
         }
-        let key = UTF8Bytes(transaction.originalTransactionID)
-        state.withLock { $0.changes.accountTokens[key, default: []].append((token, $0.now)) }
-    }
-
-    /// The builder with the token that was set for it: of a subscription, for the period of that time and later ones.
-    func applyingAccountToken(_ builder: JWSBuilder) -> JWSBuilder {
-        guard let original = builder.originalTransactionID,
-            let changes = state.withLock({ $0.changes.accountTokens[UTF8Bytes(original)] }),
-            // It never changes periods that have ended.
-            let change = changes.last(where: { change in builder.expiresDate.map { change.date < $0 } ?? true })
-        else { return builder }
-        var builder = builder
-        builder.appAccountToken = change.token
-        return builder
+        let date = now
+        change(customer: customer) { $0.setAppAccountToken(token, of: transaction, at: date) }
     }
 
     func finishTransaction(_ id: String) throws(FakeRefusal) {
@@ -211,6 +197,9 @@ extension FakeAppStore {
         if subscription.firstPeriod.ownershipType == .familyShared {
             throw FakeRefusal(4_030_007, "Family shared subscriptions can't be extended.")
         }
+        if subscription.firstPeriod.ownershipType == .assigned {
+            throw FakeRefusal(4_030_028, "Assigned subscriptions can't be extended.")
+        }
         let period = history.periods(of: subscription).last { $0.purchaseDate <= date } ?? subscription.firstPeriod
         guard history.status(of: subscription, at: date) == .active, period.price > 0 else {
             throw FakeRefusal(4_030_004, "The subscription isn't eligible for an extension.")
@@ -252,12 +241,19 @@ extension FakeAppStore {
             return ["requestIdentifier": .string(identifier)]
         }
         var counts: (succeeded: Int64, failed: Int64) = (0, 0)
+        let date = now
         for (customer, history) in histories.sorted(by: { $0.key < $1.key }) {
+            // Of the active subscribers, members follow the buyer.
             for subscription in history.subscriptions
-            where history.latestPeriod(of: subscription).productID.hasSameBytes(as: productID) {
-                if (try? extend(subscription, of: customer, history, days: days)) != nil {
+            where subscription.firstPeriod.ownershipType == .purchased
+                && history.status(of: subscription, at: date) == .active
+                && history.latestPeriod(of: subscription).productID.hasSameBytes(as: productID)
+            {
+                do throws(FakeRefusal) {
+                    _ = try extend(subscription, of: customer, history, days: days)
                     counts.succeeded += 1
-                } else {
+                } catch {
+                    guard error.isIneligible else { throw error }
                     counts.failed += 1
                 }
             }

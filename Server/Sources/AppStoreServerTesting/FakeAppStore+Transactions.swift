@@ -75,7 +75,9 @@ extension FakeAppStore {
     func refundHistory(_ id: String, _ request: FakeRequest, _ mint: Mint) throws(FakeRefusal) -> JSONValue {
         let (_, history) = try found(id)
         let refunds = history.transactions(signedAt: now).compactMap { builder -> Changed? in
-            guard let date = builder.revocationDate, builder.revocationType != .familyRevoke else { return nil }
+            guard let date = builder.revocationDate,
+                ![.familyRevoke, .assignmentRevoke].contains(builder.revocationType)
+            else { return nil }
             return Changed(builder, at: date)
         }
         return try page(of: refunds, request, isDescending: false, mint)

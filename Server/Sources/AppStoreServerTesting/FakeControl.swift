@@ -20,6 +20,8 @@ struct FakeControl: Sendable {
             switch (isPost, request.path) {
             case (false, "/fake/state"): return FakeAnswer(state)
             case (true, "/fake/purchase"): return FakeAnswer(try purchase(body(request, Self.purchaseNames)))
+            case (true, "/fake/seats"): return FakeAnswer(try seats(body(request, Self.seatNames)))
+            case (true, "/fake/assign"): return FakeAnswer(try assign(body(request, Self.assignNames)))
             case (true, "/fake/consumption-request"):
                 return FakeAnswer(try requestConsumption(body(request, Self.consumptionNames)))
             case (true, "/fake/retention-request"):
@@ -33,7 +35,7 @@ struct FakeControl: Sendable {
                     status: 404,
                     [
                         "error":
-                            "POST /fake/purchase, /fake/refund, /fake/renew, /fake/consumption-request, /fake/retention-request, /fake/clock or /fake/fault, or GET /fake/state"
+                            "POST /fake/purchase, /fake/refund, /fake/renew, /fake/seats, /fake/assign, /fake/consumption-request, /fake/retention-request, /fake/clock or /fake/fault, or GET /fake/state"
                     ])
             }
         } catch {
@@ -74,7 +76,8 @@ struct FakeControl: Sendable {
     // MARK: Purchases
 
     private static let purchaseNames = [
-        "product_id", "type", "customer", "quantity", "price", "group", "period", "app_account_token", "date",
+        "product_id", "type", "customer", "quantity", "price", "group", "period", "seats", "invitation_management",
+        "app_account_token", "date",
     ]
 
     private func purchase(_ members: FlatJSON) throws(Problem) -> JSONValue {
@@ -96,11 +99,21 @@ struct FakeControl: Sendable {
                 $0.hasSameBytes(as: type)
             })
         else { throw Problem("'type' must be consumable, non-consumable, non-renewing or auto-renewable") }
+        let seats = try seatCount(members)
+        let management = try invitationManagement(members)
+        guard seats == nil && management == nil || type.hasSameBytes(as: "auto-renewable") else {
+            throw Problem("only a product of the type auto-renewable has 'seats'")
+        }
         let transaction = store.change(customer: Int(customer)) { history in
             history.appAccountToken = token
             switch type {
             case "non-consumable": return history.buyNonConsumable(product, at: date, price: price)
             case "non-renewing": return history.buyNonRenewing(product, at: date, price: price)
+            case "auto-renewable" where seats != nil || management != nil:
+                return history.subscribe(
+                    to: product, in: group, for: period, seats: seats ?? 1, invitedBy: management ?? .apple, at: date,
+                    price: price
+                ).firstPeriod
             case "auto-renewable":
                 return history.subscribe(to: product, in: group, for: period, at: date, price: price).firstPeriod
             default: return history.buyConsumable(product, quantity: Int(quantity), at: date, price: price)
@@ -169,6 +182,124 @@ struct FakeControl: Sendable {
         store.change(customer: customer) { $0.refund(transaction, at: date, percentage: percentage * 1000) }
         return ["transaction_id": .string(transaction.transactionID), "revocation_date": .string(date.description)]
     }
+
+    // MARK: Seats
+
+    private static let seatNames = ["transaction_id", "seats", "refund", "unclaim", "date"]
+
+    private func seatCount(_ members: FlatJSON) throws(Problem) -> Int? {
+        guard members.has("seats") else { return nil }
+        guard let seats = members.integer("seats"), 1...10_000 ~= seats else {
+            throw Problem("'seats' must be 1 to 10000")
+        }
+        return Int(seats)
+    }
+
+    private func invitationManagement(_ members: FlatJSON) throws(Problem) -> InvitationManagement? {
+        guard members.has("invitation_management") else { return nil }
+        for known in [InvitationManagement.apple, .developer]
+        where members.string("invitation_management")?.hasSameBytes(as: known.rawValue) ?? false { return known }
+        throw Problem("'invitation_management' must be APPLE or DEVELOPER")
+    }
+
+    /// A transaction of a buyer of seats, as it is signed at a date.
+    private struct Seats {
+        let customer: Int
+        let history: PurchaseHistory
+        let transaction: PurchaseHistory.Transaction
+        let subscription: PurchaseHistory.Subscription
+        let info: JSONValue
+
+        /// The seats of the transaction that were not refunded.
+        var left: Int { transaction.quantity - Int(info.integer("revokedSeatQuantity") ?? 0) }
+
+        func isInvited(by management: InvitationManagement) -> Bool {
+            info.string("invitationManagement")?.hasSameBytes(as: management.rawValue) ?? false
+        }
+    }
+
+    private func seats(of members: FlatJSON, at date: Instant) throws(Problem) -> Seats {
+        let (customer, transaction) = try transaction(members)
+        let info = store.histories[customer]?.transaction(transaction, signedAt: date)?.payload["multiSeatInfo"]
+        guard let history = store.histories[customer], let info, transaction.ownershipType == .purchased,
+            let subscription = history.subscriptions.first(where: {
+                $0.originalTransactionID.hasSameBytes(as: transaction.originalTransactionID)
+            })
+        else { throw Problem("the transaction is none of a buyer of seats at this date") }
+        return Seats(
+            customer: customer, history: history, transaction: transaction, subscription: subscription, info: info)
+    }
+
+    /// The buyer adds seats, wants another number of them from the next period on, or gets some refunded; or Apple ends
+    /// the claims of seats.
+    private func seats(_ members: FlatJSON) throws(Problem) -> JSONValue {
+        let date = try date(members)
+        let seats = try seats(of: members, at: date)
+        let (customer, subscription) = (seats.customer, seats.subscription)
+        guard ["seats", "refund", "unclaim"].count(where: { members.has($0) }) == 1 else {
+            throw Problem("one of 'seats', 'refund' and 'unclaim' is required")
+        }
+        if members.has("refund") {
+            guard let count = members.integer("refund"), count > 0, count <= seats.left else {
+                throw Problem("'refund' must be 1 to \(seats.left), the seats of the transaction")
+            }
+            store.change(customer: customer) { $0.refundSeats(Int(count), of: seats.transaction, at: date) }
+            return try description(of: seats.transaction, customer)
+        }
+        if members.has("unclaim") {
+            guard seats.isInvited(by: .developer) else {
+                throw Problem("seats are claimed where the 'invitation_management' is DEVELOPER")
+            }
+            guard let ids = members.strings("unclaim"), !ids.isEmpty, ids.allSatisfy(\.isUUID) else {
+                throw Problem("'unclaim' must be an array of UUIDs, at least one")
+            }
+            store.change(customer: customer) { $0.unclaimSeats(ids, of: subscription, at: date) }
+            return [
+                "transaction_id": .string(seats.transaction.transactionID), "unclaimed": .integer(Int64(ids.count)),
+            ]
+        }
+        guard let count = try seatCount(members), seats.history.status(of: subscription, at: date) == .active,
+            seats.history.latestPeriod(of: subscription).purchaseDate <= date
+        else { throw Problem("the subscription must be active, and its last period have begun") }
+        let added = count - seats.history.seats(of: subscription, at: date)
+        guard added > 0 else {
+            store.change(customer: customer) { $0.renewSeats(count, of: subscription, at: date) }
+            return [
+                "transaction_id": .string(seats.transaction.transactionID), "renewal_seats": .integer(Int64(count)),
+            ]
+        }
+        let transaction = store.change(customer: customer) { $0.addSeats(added, to: subscription, at: date) }
+        return try description(of: transaction, customer)
+    }
+
+    private static let assignNames = ["transaction_id", "customer", "revoke", "date"]
+
+    /// The buyer assigns a seat to a member, or takes it back.
+    private func assign(_ members: FlatJSON) throws(Problem) -> JSONValue {
+        let date = try date(members)
+        if members.boolean("revoke") ?? false {
+            let (customer, transaction) = try transaction(members)
+            guard transaction.ownershipType == .assigned else { throw Problem("the transaction is none of a member") }
+            store.change(customer: customer) { $0.endAssignment(of: transaction, at: date) }
+            return ["transaction_id": .string(transaction.transactionID), "revocation_date": .string(date.description)]
+        }
+        let seats = try seats(of: members, at: date)
+        guard let member = members.integer("customer"), 1...499 ~= member, member != seats.customer else {
+            throw Problem("'customer' must be 1 to 499, and not the buyer")
+        }
+        guard seats.isInvited(by: .apple) else {
+            throw Problem("members have no transaction where the 'invitation_management' is DEVELOPER")
+        }
+        guard seats.history.status(of: seats.subscription, at: date) == .active else {
+            throw Problem("the subscription must be active")
+        }
+        let transaction = store.change(customer: Int(member)) { history in
+            history.assignSeat(of: seats.subscription, in: seats.history, at: date).firstPeriod
+        }
+        return try description(of: transaction, Int(member))
+    }
+
+    // MARK: What Apple asks
 
     private static let consumptionNames = ["transaction_id", "reason", "date"]
 

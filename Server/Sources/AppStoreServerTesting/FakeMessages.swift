@@ -84,6 +84,9 @@ struct FakeRefusal: Error {
             status: Int(code / 10_000), ["errorCode": .integer(code), "errorMessage": .string(message)])
     }
 
+    /// Whether it says that the subscription is not eligible.
+    var isIneligible: Bool { code / 10_000 == 403 }
+
     static let badRequest = FakeRefusal(4_000_000, "Bad request.")
     static let internalError = FakeRefusal(5_000_000, "An unknown error occurred.")
     static let transactionIDNotFound = FakeRefusal(4_040_010, "Transaction id not found.")

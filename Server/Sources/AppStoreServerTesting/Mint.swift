@@ -7,7 +7,7 @@ struct Mint {
     let fault: FakeFault?
 
     func sign(_ builder: JWSBuilder) throws(FakeRefusal) -> JSONValue {
-        var builder = store.applyingAccountToken(builder)
+        var builder = builder
         switch fault {
         case .otherApp: if builder.bundleID != nil { builder.bundleID = Self.otherBundleID }
         case .otherEnvironment: builder.environment = otherEnvironment

@@ -3,6 +3,7 @@ import AppStoreReceiptTesting
 import AppStoreServerAPI
 import AppStoreServerTesting
 import AppStoreSigning
+import Foundation
 import Synchronization
 import Testing
 
@@ -174,5 +175,131 @@ import Testing
             #expect(answer.status == 400 && answer.text.hasPrefix(#"{"error":""#), "\(path) \(body): \(answer.text)")
         }
         #expect(try post("nothing", "{}").status == 404)
+    }
+
+    /// What was sent to a receiver.
+    private final class Received: Sendable {
+        private let payloads = Mutex<[String]>([])
+
+        var all: [String] { payloads.withLock(\.self) }
+        func add(_ payload: String) { payloads.withLock { $0.append(payload) } }
+    }
+
+    private func post(_ path: String, _ body: String, to shop: Shop) throws -> (status: Int, json: [String: Any]) {
+        let transport = HTTPTransport(timeLimit: .seconds(20), maximumByteCount: 1 << 20, isLoopback: true)
+        let answer = try transport.send(
+            .init(url: shop.server.url + "/fake/" + path, headers: ["Connection: close"], body: Array(body.utf8)))
+        let json = try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: Any]
+        return (answer.status, json ?? [:])
+    }
+
+    @Test func `seats are bought, added, refunded, assigned, taken back and unclaimed, and each is notified`() throws {
+        let received = Received()
+        let shop = try Shop(.production) {
+            $0.receiver = { payload in
+                received.add(payload)
+                return .success
+            }
+        }
+        func id(_ path: String, _ body: String) throws -> String {
+            let (status, json) = try post(path, body, to: shop)
+            #expect(status == 200, "\(path) \(body): \(json)")
+            return json["transaction_id"] as? String ?? ""
+        }
+        func info(_ id: String) throws -> TransactionInfo? {
+            try shop.client.transactionInfo(of: id).transaction?.value?.payload
+        }
+        let team = try id("purchase", #"{"product_id":"team","type":"auto-renewable","seats":8,"price":500}"#)
+        #expect(try info(team)?.quantity == 8 && info(team)?.multiSeatInfo?.invitationManagement == .apple)
+        let added = try id("seats", #"{"transaction_id":"\#(team)","seats":12}"#)
+        #expect(try info(added)?.quantity == 4 && info(added)?.originalTransactionID == team)
+        #expect(try [team, added].allSatisfy { try info($0)?.additionalTransactionReason == .seatAddition })
+        _ = try id("seats", #"{"transaction_id":"\#(team)","refund":3}"#)
+        #expect(try info(team)?.multiSeatInfo?.revokedSeatQuantity == 3 && info(team)?.revocationDate == nil)
+        _ = try id("seats", #"{"transaction_id":"\#(team)","seats":6}"#)
+        let member = try id("assign", #"{"transaction_id":"\#(team)","customer":2}"#)
+        #expect(try info(member)?.ownershipType == .assigned && info(member)?.quantity == 9)
+        _ = try id("assign", #"{"transaction_id":"\#(member)","revoke":true}"#)
+        #expect(try info(member)?.revocationType == .assignmentRevoke)
+        #expect(try shop.client.refundHistory(of: member).transactions.isEmpty)
+        let own = try id(
+            "purchase",
+            #"{"product_id":"own","type":"auto-renewable","seats":3,"invitation_management":"DEVELOPER","customer":3}"#)
+        let claim = "11111111-2222-4333-8444-555555555555"
+        _ = try id("seats", #"{"transaction_id":"\#(own)","unclaim":["\#(claim)"]}"#)
+        let renewed = try id("renew", #"{"transaction_id":"\#(team)"}"#)
+        #expect(try info(renewed)?.quantity == 6)
+
+        shop.store.deliverNotifications()
+        let verifier = try shop.store.verifier()
+        let told = try received.all.map { try verifier.verifyNotification($0) }
+        // The clock has moved to the end of the first period.
+        let kinds = told.filter { $0.notification.type != .expired }.map { sent in
+            [sent.notification.type?.rawValue, sent.notification.subtype?.rawValue].compactMap(\.self)
+                .joined(separator: " ") + " " + (sent.transactionInfo?.transactionID ?? "-")
+        }
+        #expect(
+            kinds.sorted()
+                == [
+                    "SUBSCRIBED INITIAL_BUY \(team)", "DID_CHANGE_RENEWAL_PREF INCREASE_QUANTITY \(added)",
+                    "REFUND SEATS \(team)", "DID_CHANGE_RENEWAL_PREF DECREASE_QUANTITY \(team)",
+                    "SUBSCRIBED INITIAL_BUY \(member)", "REVOKE \(member)", "SUBSCRIBED INITIAL_BUY \(own)",
+                    "UNCLAIM_SEATS -", "DID_RENEW \(renewed)",
+                ].sorted())
+        let unclaimed = try #require(told.first { $0.notification.type == .unclaimSeats }).notification
+        #expect(unclaimed.unclaimInfo?.unclaimSeatIDs == [claim] && unclaimed.data == nil)
+        let refund = told.first { $0.notification.subtype == .seats }
+        #expect(refund?.transactionInfo?.multiSeatInfo?.revokedSeatQuantity == 3)
+        #expect(refund?.renewalInfo?.renewalQuantity == 9)
+        let revoke = told.first { $0.notification.type == .revoke }
+        #expect(revoke?.transactionInfo?.revocationType == .assignmentRevoke)
+
+        let coins = try id("purchase", #"{"product_id":"coins"}"#)
+        let wrong = [
+            ("purchase", #"{"product_id":"a","seats":2}"#),
+            ("purchase", #"{"product_id":"a","type":"auto-renewable","seats":0}"#),
+            ("purchase", #"{"product_id":"a","type":"auto-renewable","invitation_management":"apple"}"#),
+            ("seats", #"{"transaction_id":"\#(coins)","seats":2}"#), ("seats", #"{"transaction_id":"\#(team)"}"#),
+            ("seats", #"{"transaction_id":"\#(team)","seats":2,"refund":1}"#),
+            ("seats", #"{"transaction_id":"\#(team)","refund":6}"#),
+            ("seats", #"{"transaction_id":"\#(team)","unclaim":["\#(claim)"]}"#),
+            ("seats", #"{"transaction_id":"\#(own)","unclaim":["a"]}"#),
+            ("seats", #"{"transaction_id":"\#(own)","unclaim":[]}"#),
+            ("seats", #"{"transaction_id":"\#(member)","seats":2}"#),
+            ("assign", #"{"transaction_id":"\#(renewed)","customer":1}"#),
+            ("assign", #"{"transaction_id":"\#(renewed)"}"#),
+            ("assign", #"{"transaction_id":"\#(own)","customer":2}"#),
+            ("assign", #"{"transaction_id":"\#(team)","revoke":true}"#),
+        ]
+        for (path, body) in wrong {
+            let (status, json) = try post(path, body, to: shop)
+            #expect(status == 400 && json["error"] is String, "\(path) \(body): \(json)")
+        }
+    }
+
+    @Test func `a token that was set is in the notifications that follow, and not in those before`() throws {
+        let received = Received()
+        let shop = try Shop {
+            $0.receiver = { payload in
+                received.add(payload)
+                return .success
+            }
+        }
+        let (app, server) = ("00000000-0000-4000-8000-00000000000a", "7e3fb204-2a0b-4b1c-8d5e-5f1f2a3b4c5d")
+        let bought = try post(
+            "purchase", #"{"product_id":"weekly","type":"auto-renewable","app_account_token":"\#(app)"}"#, to: shop)
+        let id = bought.json["transaction_id"] as? String ?? ""
+        shop.store.deliverNotifications()
+        shop.store.setClock(Shop.date + .seconds(1))
+        try shop.client.setAppAccountToken(server, ofOriginalTransaction: id)
+        #expect(try post("renew", #"{"transaction_id":"\#(id)"}"#, to: shop).status == 200)
+        #expect(try post("consumption-request", #"{"transaction_id":"\#(id)"}"#, to: shop).status == 200)
+        shop.store.deliverNotifications()
+        let verifier = try shop.store.verifier()
+        let tokens = try received.all.map { payload in
+            let sent = try verifier.verifyNotification(payload)
+            return [sent.transactionInfo?.appAccountToken, sent.renewalInfo?.appAccountToken]
+        }
+        #expect(tokens == [[app, app], [server, server], [server, server]])
     }
 }

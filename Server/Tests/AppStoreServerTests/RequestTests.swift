@@ -141,6 +141,31 @@ import Testing
         }
     }
 
+    @Test func `a mass extension counts the active subscribers that are extended, and those that cannot be`() throws {
+        let shop = try Shop()
+        func subscribe(_ customer: Int, days: Int64 = 1, price: Int64 = PurchaseHistory.defaultPrice) -> String {
+            shop.store.change(customer: customer) {
+                $0.subscribe(
+                    to: "weekly", in: "group", for: .week, at: Shop.date - .seconds(days * 86_400), price: price
+                ).originalTransactionID
+            }
+        }
+        let (first, twice) = (subscribe(1), subscribe(2))
+        // Ended, in a free period, and members of somebody else's: no active subscriber of their own, or not eligible.
+        _ = (subscribe(3, days: 20), subscribe(4, price: 0))
+        shop.store.change(customer: 5) { [history = shop.store.histories[1]] in
+            $0 = history?.sharedWithFamilyMember(customer: 5, from: Shop.date) ?? $0
+        }
+        let once = RenewalExtension(days: 1, reason: .other, requestIdentifier: "1")
+        for _ in 0..<2 { _ = try shop.client.extendRenewalDate(ofOriginalTransaction: twice, once) }
+        let change = RenewalExtension(days: 10, reason: .serviceIssue, requestIdentifier: Self.uuid)
+        _ = try shop.client.extendRenewalDates(ofAllSubscribersOf: "weekly", change)
+        let status = try shop.client.statusOfRenewalDateExtensions(of: "weekly", requestIdentifier: Self.uuid)
+        #expect(status.succeededCount == 1 && status.failedCount == 2)
+        let end = try shop.client.transactionInfo(of: first).transaction?.value?.expiresDate
+        #expect(end == Shop.date + .seconds(16 * 86_400))
+    }
+
     /// The header of a PNG.
     private static func png(_ width: UInt32, _ height: UInt32, colorType: UInt8 = 2) -> [UInt8] {
         let sizes = [width, height].flatMap { number in
@@ -204,13 +229,22 @@ import Testing
                 $0 = history?.sharedWithFamilyMember(customer: 2, from: Shop.date - .seconds(86_400 * 20)) ?? $0
                 return $0.subscriptions.first?.originalTransactionID ?? ""
             }
+            let assigned = shop.store.change(customer: 3) { member in
+                var buyer = PurchaseHistory(bundleID: member.bundleID, environment: member.environment, customer: 4)
+                let team = buyer.subscribe(to: "team", in: "group", for: .month, seats: 2, at: Shop.date)
+                return member.assignSeat(of: team, in: buyer, at: Shop.date).originalTransactionID
+            }
+            let expired = shop.store.change(customer: 5) {
+                $0.subscribe(to: "old", in: "group", for: .week, at: Shop.date - .seconds(86_400 * 20))
+                    .originalTransactionID
+            }
             let history = try #require(shop.store.histories[1])
             let subscription = try #require(history.subscriptions.first)
             let app = history.transactions(signedAt: Shop.date).compactMap(\.appTransactionID).first ?? ""
             let names = [
                 ("{coins}", coins.transactionID), ("{monthly}", subscription.originalTransactionID),
                 ("{renewal}", history.latestPeriod(of: subscription).transactionID), ("{family}", family),
-                ("{app}", app),
+                ("{app}", app), ("{assigned}", assigned), ("{expired}", expired),
                 ("{uuid}", "00000000-0000-4000-8000-0000000000ff"), ("{image}", Self.uuid), ("{message}", Self.other),
                 ("/monthly", "/weekly"), (#""productId":"monthly""#, #""productId":"weekly""#),
             ]

@@ -11,6 +11,8 @@ struct HistoryState {
         /// The date an upgrade replaced the period.
         var upgradeDate: Instant?
         var revocation: PurchaseHistory.Revocation?
+        var revokedSeats = 0
+        var appAccountToken: String?
         var isFinished = false
     }
 
@@ -23,6 +25,8 @@ struct HistoryState {
         var priceIncreaseStatus: PriceIncreaseStatus?
         /// The price of the next period; `nil` for that of the last one.
         var renewalPrice: Int64?
+        /// The seats of the next period; `nil` for those of the last one.
+        var renewalSeats: Int?
     }
 
     let date: Instant
@@ -37,7 +41,9 @@ extension PurchaseHistory {
     func state(at date: Instant) -> HistoryState {
         var state = HistoryState(
             date: date,
-            transactions: transactions.map { .init(transaction: $0, expiresDate: $0.expiresDate) })
+            transactions: transactions.map {
+                .init(transaction: $0, expiresDate: $0.expiresDate, appAccountToken: $0.appAccountToken)
+            })
         let happened = events.indices.filter { events[$0].date <= date }
         // What happened at one time happened in the order in which it was recorded.
         for index in happened.sorted(by: { (events[$0].date, $0) < (events[$1].date, $1) }) {
@@ -55,12 +61,36 @@ extension HistoryState {
     /// The transactions that were made by the date.
     var made: [TransactionState] { transactions.filter(\.isMade) }
 
-    /// The periods that were made by the date, without restored ones, in the order of their purchase dates.
+    /// The periods that were made by the date, without restored ones and added seats, in the order of their purchase
+    /// dates.
     func periods(of original: Int) -> [TransactionState] {
         made.filter {
             let specification = $0.transaction.specification
-            return specification.original == original && specification.purchase == specification.number
+            return specification.original == original && specification.isPeriod
         }.sorted { $0.transaction.purchaseDate < $1.transaction.purchaseDate }
+    }
+
+    /// The transactions that make one period with another, also those that are not yet made: its own, and those that
+    /// added seats.
+    private func allTransactions(ofPeriodOf number: Int) -> [TransactionState] {
+        let specification = transactions[number].transaction.specification
+        let period = specification.addsTo ?? specification.purchase
+        return transactions.filter {
+            let other = $0.transaction.specification
+            return other.purchase == other.number && (other.addsTo ?? other.purchase) == period
+        }
+    }
+
+    /// The transactions that make one period with another by the date.
+    func transactions(ofPeriodOf number: Int) -> [TransactionState] {
+        allTransactions(ofPeriodOf: number).filter(\.isMade)
+    }
+
+    /// The seats of a period that were not refunded.
+    func seats(ofPeriodOf number: Int) -> Int {
+        transactions(ofPeriodOf: number).reduce(0) { seats, state in
+            state.revocation == nil ? seats + state.transaction.quantity - state.revokedSeats : seats
+        }
     }
 
     fileprivate mutating func apply(_ event: PurchaseHistory.Event) {
@@ -69,13 +99,39 @@ extension HistoryState {
         case .purchase(let isUpgrade):
             if isUpgrade { endPeriods(of: specification.original, at: event.date) }
             transactions[event.transaction].isMade = true
-            // A new period answers whatever was pending.
-            subscriptions[specification.original] = specification.expiresDate == nil ? nil : SubscriptionState()
+            if specification.addsTo != nil {
+                // Added seats renew, too.
+                subscriptions[specification.original]?.renewalSeats = nil
+            } else {
+                // A new period answers whatever was pending.
+                subscriptions[specification.original] = specification.expiresDate == nil ? nil : SubscriptionState()
+            }
         case .restore: transactions[event.transaction].isMade = true
         case .finish: transactions[event.transaction].isFinished = true
         case .revocation(let revocation): change(specification.purchase) { $0.revocation = revocation }
-        case .reversal: change(specification.purchase) { $0.revocation = nil }
-        case .extend(let end): change(specification.purchase) { $0.expiresDate = end }
+        case .reversal: change(specification.purchase) { ($0.revocation, $0.revokedSeats) = (nil, 0) }
+        case .seatRefund(let count, let reason):
+            change(specification.purchase) { state in
+                state.revokedSeats = min(state.revokedSeats + count, state.transaction.quantity)
+                guard state.revokedSeats == state.transaction.quantity else { return }
+                state.revocation = PurchaseHistory.Revocation(
+                    date: event.date, reason: reason, type: .fullRefund, percentage: 100_000)
+            }
+        case .accountToken(let token):
+            // It never changes periods that have ended, and what the app buys later has the app's token.
+            for index in transactions.indices {
+                let state = transactions[index]
+                guard state.transaction.specification.original == specification.original,
+                    state.expiresDate.map({ event.date < $0 }) ?? true,
+                    state.isMade || state.transaction.reason == .renewal
+                else { continue }
+                transactions[index].appAccountToken = token
+            }
+        case .extend(let end):
+            for state in allTransactions(ofPeriodOf: event.transaction) {
+                change(state.transaction.specification.number) { $0.expiresDate = end }
+            }
+        case .renewalSeats(let count): subscriptions[specification.original]?.renewalSeats = count
         case .renewalStatus(let status): subscriptions[specification.original]?.renewalStatus = status
         case .nextProduct(let product): subscriptions[specification.original]?.nextProduct = product
         case .nextOffer(let offer): subscriptions[specification.original]?.nextOffer = offer
@@ -85,7 +141,7 @@ extension HistoryState {
         case .priceIncrease(let status, let price):
             subscriptions[specification.original]?.priceIncreaseStatus = status
             if let price { subscriptions[specification.original]?.renewalPrice = price }
-        case .message: break
+        case .message, .unclaimedSeats: break
         }
     }
 
@@ -109,6 +165,14 @@ extension HistoryState {
     }
 }
 
+extension PurchaseHistory.Specification {
+    /// Whether it is neither restored nor adds seats to another one.
+    var isPeriod: Bool { purchase == number && addsTo == nil }
+
+    /// Whether another customer bought it.
+    var isOfMember: Bool { [.familyShared, .assigned].contains(ownershipType) }
+}
+
 // MARK: - Subscriptions
 
 extension HistoryState {
@@ -125,7 +189,9 @@ extension HistoryState {
         guard let current = currentPeriod(of: original), let state = subscriptions[original],
             let end = current.expiresDate
         else { return nil }
-        if current.revocation != nil { return .revoked }
+        // Seats that were added keep a period whose other transactions were refunded.
+        let period = transactions(ofPeriodOf: current.transaction.specification.number)
+        if period.allSatisfy({ $0.revocation != nil }) { return .revoked }
         if date < end { return .active }
         guard let failure = state.billingFailure else { return .expired }
         if let gracePeriodEnd = failure.gracePeriodEnd, date < gracePeriodEnd { return .inGracePeriod }

@@ -51,20 +51,22 @@ extension PurchaseHistory {
 
     /// Returns the transactions that Apple would have signed at a date, in the order in which they were recorded.
     public func transactions(signedAt date: Instant) -> [JWSBuilder] {
-        state(at: date).made.map { builder($0, signedAt: date) }
+        let state = state(at: date)
+        return state.made.map { builder($0, in: state) }
     }
 
     /// Returns a transaction as Apple would have signed it at a date; `nil` if it was made later.
     public func transaction(_ transaction: Transaction, signedAt date: Instant) -> JWSBuilder? {
-        let state = state(at: date).transactions[number(of: transaction)]
-        return state.isMade ? builder(state, signedAt: date) : nil
+        let history = state(at: date)
+        let state = history.transactions[number(of: transaction)]
+        return state.isMade ? builder(state, in: history) : nil
     }
 
-    private func builder(_ state: HistoryState.TransactionState, signedAt date: Instant) -> JWSBuilder {
+    private func builder(_ state: HistoryState.TransactionState, in history: HistoryState) -> JWSBuilder {
         let transaction = state.transaction
         var builder = JWSBuilder.transaction(
             bundleID: bundleID, productID: transaction.productID, transactionID: transaction.transactionID,
-            environment: signedEnvironment, signedDate: date)
+            environment: signedEnvironment, signedDate: history.date)
         builder.originalTransactionID = transaction.originalTransactionID
         builder.webOrderLineItemID = transaction.webOrderLineItemID
         builder.subscriptionGroupID = transaction.subscriptionGroupID
@@ -75,7 +77,7 @@ extension PurchaseHistory {
         builder.productType = transaction.productType
         builder.ownershipType = transaction.ownershipType
         builder.reason = transaction.reason
-        builder.appAccountToken = transaction.appAccountToken
+        builder.appAccountToken = state.appAccountToken
         builder.appTransactionID = appTransactionID
         builder.price = transaction.offer?.discountType == .freeTrial ? 0 : transaction.price
         builder.isUpgraded = state.upgradeDate == nil ? nil : true
@@ -85,6 +87,13 @@ extension PurchaseHistory {
             builder.revocationReason = revocation.reason
             builder.revocationType = revocation.type
             builder.revocationPercentage = revocation.percentage
+        }
+        if let management = transaction.specification.invitationManagement {
+            builder.setSeats(state, management, price: builder.price ?? 0)
+            if history.transactions(ofPeriodOf: transaction.specification.number).count > 1 {
+                builder.payload[TransactionInfo.Member.additionalTransactionReason.rawValue] =
+                    .string(AdditionalTransactionReason.seatAddition.rawValue)
+            }
         }
         return builder
     }
@@ -120,8 +129,15 @@ extension PurchaseHistory {
         builder.renewalPrice = subscription.nextProduct?.price ?? subscription.renewalPrice ?? transaction.price
         builder.recentSubscriptionStartDate = state.recentStart(of: original)
         builder.priceIncreaseStatus = subscription.priceIncreaseStatus
-        builder.appAccountToken = transaction.appAccountToken
+        builder.appAccountToken = current.appAccountToken
         builder.appTransactionID = appTransactionID
+        if transaction.specification.invitationManagement != nil {
+            let seats = subscription.renewalSeats ?? state.seats(ofPeriodOf: transaction.specification.number)
+            builder.payload[RenewalInfo.Member.renewalQuantity.rawValue] = .integer(Int64(seats))
+            builder.payload[RenewalInfo.Member.multiSeatInfo.rawValue] = [
+                RenewalMultiSeatInfo.Member.renewalPriceTiers.rawValue: .seatPrices(seats, builder.renewalPrice ?? 0)
+            ]
+        }
         builder.set(
             subscription.nextOffer,
             for: subscription.nextProduct?.period ?? transaction.specification.period)
@@ -137,7 +153,27 @@ extension PurchaseHistory {
     }
 }
 
+extension JSONValue {
+    /// The one price tier of a number of seats.
+    fileprivate static func seatPrices(_ seats: Int, _ price: Int64) -> JSONValue {
+        typealias Member = SeatPriceTier.Member
+        return [[Member.price.rawValue: .integer(price), Member.quantity.rawValue: .integer(Int64(seats))]]
+    }
+}
+
 extension JWSBuilder {
+    fileprivate mutating func setSeats(
+        _ state: HistoryState.TransactionState, _ management: InvitationManagement, price: Int64
+    ) {
+        typealias Member = MultiSeatInfo.Member
+        var info: JSONValue = [
+            Member.priceTiers.rawValue: .seatPrices(state.transaction.quantity, price),
+            Member.invitationManagement.rawValue: .string(management.rawValue),
+        ]
+        if state.revokedSeats > 0 { info[Member.revokedSeatQuantity.rawValue] = .integer(Int64(state.revokedSeats)) }
+        payload[TransactionInfo.Member.multiSeatInfo.rawValue] = info
+    }
+
     fileprivate mutating func set(_ offer: SubscriptionOffer?, for period: BillingPeriod?) {
         guard let offer else { return }
         offerType = offer.type

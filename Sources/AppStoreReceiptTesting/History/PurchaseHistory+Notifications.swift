@@ -14,6 +14,8 @@ extension PurchaseHistory {
         public let transaction: Transaction
         /// The reason of a request for a refund; `nil` in other notifications.
         public let consumptionRequestReason: ConsumptionRequestReason?
+        /// The ids of the seat claims that Apple ended, in `UNCLAIM_SEATS`; empty in other notifications.
+        public let unclaimedSeatIDs: [String]
     }
 
     /// Returns the notifications that Apple would have sent by a date, in their order.
@@ -24,10 +26,13 @@ extension PurchaseHistory {
         let caused = events.compactMap { event in
             event.notification.map { kind in
                 var reason: ConsumptionRequestReason?
+                var seats: [String] = []
                 if case .message(let requestReason) = event.change { reason = requestReason }
+                if case .unclaimedSeats(let ids) = event.change { seats = ids }
                 return Notification(
                     type: kind.type, subtype: kind.subtype, signedDate: event.date,
-                    transaction: transactions[event.transaction], consumptionRequestReason: reason)
+                    transaction: transactions[event.transaction], consumptionRequestReason: reason,
+                    unclaimedSeatIDs: seats)
             }
         }
         let all = (caused + subscriptions.flatMap(ends)).filter { $0.signedDate <= date }
@@ -60,7 +65,7 @@ extension PurchaseHistory {
             }
             return Notification(
                 type: kind.type, subtype: kind.subtype, signedDate: date, transaction: current.transaction,
-                consumptionRequestReason: nil)
+                consumptionRequestReason: nil, unclaimedSeatIDs: [])
         }
     }
 
@@ -72,6 +77,17 @@ extension PurchaseHistory {
     public func builder(
         for notification: Notification, partsSignedBy authority: TestCertificateAuthority
     ) throws(MintingError) -> JWSBuilder {
+        if notification.type == .unclaimSeats {
+            // It names neither an app nor an environment.
+            typealias Member = NotificationUnclaimInfo.Member
+            var builder = JWSBuilder.notification(
+                .unclaimSeats, about: AppStoreNotification.Member.unclaimInfo.rawValue,
+                [Member.unclaimSeatIds.rawValue: .array(notification.unclaimedSeatIDs.map { .string($0) })],
+                signedDate: notification.signedDate)
+            builder.notificationUUID = uuid(
+                [notification.type.rawValue, notification.transaction.transactionID] + notification.unclaimedSeatIDs)
+            return builder
+        }
         var builder = try self.notification(
             notification.type, subtype: notification.subtype, about: notification.transaction,
             signedAt: notification.signedDate, partsSignedBy: authority)

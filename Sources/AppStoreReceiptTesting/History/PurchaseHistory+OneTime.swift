@@ -153,12 +153,14 @@ extension PurchaseHistory {
             var event = event
             event.date = max(event.date, date)
             switch event.change {
-            case .finish, .restore, .message: continue
+            case .finish, .restore, .message, .unclaimedSeats, .accountToken: continue
             case .purchase:
                 var shared = transactions[event.transaction].specification
                 let isShareable = [.nonConsumable, .autoRenewableSubscription].contains(shared.productType)
                 let expiry = end.transactions[event.transaction].expiresDate ?? .distantFuture
-                guard isShareable, expiry > date, shared.ownershipType == .purchased else { continue }
+                guard isShareable, expiry > date, shared.ownershipType == .purchased,
+                    shared.invitationManagement == nil
+                else { continue }
                 shared.ownershipType = .familyShared
                 shared.appAccountToken = nil
                 let original = originals[shared.original]

@@ -224,12 +224,12 @@ extension PurchaseHistory {
             .map(Subscription.init)
     }
 
-    /// Returns the periods of a subscription in the order of their purchase dates, without restored ones.
+    /// Returns the periods of a subscription in the order of their purchase dates, without restored ones and added
+    /// seats.
     public func periods(of subscription: Subscription) -> [Transaction] {
         let original = number(of: subscription.firstPeriod)
         return transactions.filter { transaction in
-            transaction.specification.original == original
-                && transaction.specification.purchase == transaction.specification.number
+            transaction.specification.original == original && transaction.specification.isPeriod
         }.sorted { $0.purchaseDate < $1.purchaseDate }
     }
 
@@ -257,7 +257,13 @@ extension PurchaseHistory {
         (next.purchaseDate, next.period, next.expiresDate) = (start, length, length.end(from: start))
         next.price = price ?? next.price
         (next.offer, next.reason) = (offer, reason)
-        next.appAccountToken = next.ownershipType == .familyShared ? nil : appAccountToken ?? next.appAccountToken
+        let state = state(at: date)
+        next.appAccountToken =
+            next.isOfMember ? nil : appAccountToken ?? state.transactions[next.number].appAccountToken
+        if next.invitationManagement != nil, !next.isOfMember {
+            next.quantity =
+                state.subscriptions[next.original]?.renewalSeats ?? max(1, state.seats(ofPeriodOf: next.number))
+        }
         return append(next, isOriginal: false, at: date, change, notification)
     }
 }

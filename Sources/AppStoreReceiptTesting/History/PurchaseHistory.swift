@@ -66,7 +66,7 @@ public struct PurchaseHistory: Sendable {
         public let productType: ProductType
         /// The identifier of the subscription group; `nil` for other products.
         public let subscriptionGroupID: String?
-        /// The quantity.
+        /// The quantity; of a subscription, the seats that the transaction bought.
         public let quantity: Int
         /// The purchase date.
         public let purchaseDate: Instant
@@ -78,7 +78,7 @@ public struct PurchaseHistory: Sendable {
         public let price: Int64
         /// The offer; `nil` for none.
         public let offer: SubscriptionOffer?
-        /// A value that says whether the customer bought the product or a family member shares it.
+        /// A value that says whether the customer bought the product, shares it, or was assigned it.
         public let ownershipType: OwnershipType
         /// A value that says whether the customer bought the product or Apple renewed it.
         public let reason: TransactionReason
@@ -120,6 +120,10 @@ public struct PurchaseHistory: Sendable {
         var ownershipType = OwnershipType.purchased
         var reason = TransactionReason.purchase
         var appAccountToken: String?
+        /// Who invites members to the seats; `nil` for what has no seats.
+        var invitationManagement: InvitationManagement?
+        /// The number of the transaction to whose period this one added seats.
+        var addsTo: Int?
     }
 
     /// Something that happened.
@@ -145,8 +149,14 @@ public struct PurchaseHistory: Sendable {
         case billingFailure(gracePeriodEnd: Instant?)
         case productUnavailable
         case priceIncrease(PriceIncreaseStatus, price: Int64?)
+        case seatRefund(Int, RevocationReason)
+        /// The seats of the next period.
+        case renewalSeats(Int)
+        case accountToken(String)
         /// Only a notification.
         case message(ConsumptionRequestReason?)
+        /// Only a notification.
+        case unclaimedSeats([String])
     }
 
     struct NotificationKind: Hashable, Sendable {
@@ -168,7 +178,7 @@ public struct PurchaseHistory: Sendable {
         var date: Instant
         var reason: RevocationReason
         var type: RevocationType
-        /// In thousandths of a percent; `nil` where Family Sharing ended.
+        /// In thousandths of a percent; `nil` where Family Sharing or an assignment ended.
         var percentage: Int64?
     }
 }
