@@ -276,19 +276,14 @@ extension SigningMethod {
         // signerOwner frees the signer of the library, which overwrites its key, when no Signer has it any more.
         type signerOwner struct{ handle *C.asr_signer }
 
-        // Key is an In-App Purchase key: KeyBytes, KeyFile or KeyCredential.
+        // Key is an In-App Purchase key: KeyBytes, KeyFile or KeyCredential. What prints one, or a struct with one, prints nothing of its contents.
         type Key struct {
         	name, value string
-        	bytes       []byte
+        	contents    func() []byte
         }
 
         // KeyBytes is a key with the contents of a .p8 file, which stay the caller's.
-        func KeyBytes(p8 []byte) Key {
-        	if p8 == nil {
-        		p8 = []byte{}
-        	}
-        	return Key{bytes: p8}
-        }
+        func KeyBytes(p8 []byte) Key { return Key{contents: func() []byte { return p8 }} }
 
         // KeyFile is a key in a .p8 file that its owner alone can read.
         func KeyFile(path string) Key { return Key{name: "key_file", value: path} }
@@ -308,12 +303,13 @@ extension SigningMethod {
         	}
         	shared := &signerOwner{}
         	o := call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
-        		if key.bytes == nil {
+        		if key.contents == nil {
         			return C.asr_signer_new(unsafe.Pointer(&request[0]), C.size_t(len(request)), nil, 0, &shared.handle, text, length, e)
         		}
+        		p8 := key.contents()
         		return C.asr_signer_new(
-        			unsafe.Pointer(&request[0]), C.size_t(len(request)), unsafe.Pointer(&addressable(key.bytes)[0]),
-        			C.size_t(len(key.bytes)), &shared.handle, text, length, e)
+        			unsafe.Pointer(&request[0]), C.size_t(len(request)), unsafe.Pointer(&addressable(p8)[0]),
+        			C.size_t(len(p8)), &shared.handle, text, length, e)
         	})
         	if err := o.err(); err != nil {
         		return nil, err

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -209,4 +210,20 @@ func TestSigning(t *testing.T) {
 		t.Error("signed")
 	}
 	t.Logf("go: %d cases of signatures", len(c.Cases))
+}
+
+func TestWhatPrintsAKeyPrintsNothingOfIt(t *testing.T) {
+	p8 := signingFile(t, "key.p8")
+	type configuration struct{ key Key }
+	hidden := string(p8[40:80])
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x"} {
+		for _, value := range []any{KeyBytes(p8), &configuration{KeyBytes(p8)}, []Key{KeyBytes(p8)}} {
+			text := fmt.Sprintf(verb, value)
+			for _, each := range []string{hidden, fmt.Sprintf("%x", hidden), strings.Trim(fmt.Sprint([]byte(hidden)), "[]"), "PRIVATE"} {
+				if strings.Contains(text, each) {
+					t.Errorf("%s prints %s", verb, text)
+				}
+			}
+		}
+	}
 }

@@ -4,12 +4,14 @@ extension AppStoreSigner {
     /// Signs a request of the Advanced Commerce API that the app passes to StoreKit, as a JWS.
     ///
     /// - Parameter request: The request as JSON in UTF-8, such as `{"operation":"CREATE_ONE_TIME_CHARGE","version":"1","requestInfo":{"requestReferenceId":UUID},…}`. It must
-    ///   have these three members; the others are Apple's to check. Its bytes are signed as they are.
+    ///   have these three members; the others are Apple's to check. Its bytes are signed as they are, so that a byte order mark is refused.
     /// - Returns: The JWS in compact form.
     /// - Throws: ``SigningError/Reason-swift.enum/invalidRequest``; ``SigningError/Reason-swift.enum/signingFailed``.
     ///
     /// Source: Apple, "Authorizing in-app requests" (Advanced Commerce API).
     public func signAdvancedCommerceRequest(_ request: [UInt8]) throws(SigningError) -> String {
+        // The reader passes over it, and Apple need not (RFC 8259, 8.1).
+        guard request.span.byteOrderMarkCount == 0 else { throw SigningError(.invalidRequest, offset: 0) }
         do throws(JSONError) {
             try AdvancedCommerceRequest.check(request.span)
         } catch {

@@ -90,11 +90,13 @@ struct PrivateKeyFile {
         } catch {
             throw SigningError(.unusableKey(.notPEM), offset: error.offset)
         }
-        if let second = PEMBlock.firstStart(in: p8, from: block.end) {
-            throw SigningError(.unusableKey(.notPEM), offset: second)
-        }
         let label = p8.extracting(block.label)
-        guard !label.hasSameBytes(as: "PRIVATE KEY") else { return block.body }
+        guard !label.hasSameBytes(as: "PRIVATE KEY") else {
+            if let second = PEMBlock.firstStart(in: p8, from: block.end) {
+                throw SigningError(.unusableKey(.notPEM), offset: second)
+            }
+            return block.body
+        }
         let fault: InAppPurchaseKey.Fault
         if label.hasSameBytes(as: "ENCRYPTED PRIVATE KEY") {
             fault = .encrypted

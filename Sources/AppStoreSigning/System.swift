@@ -23,7 +23,7 @@ enum System {
 
     /// Reads a file that nobody but its owner may read or change.
     ///
-    /// - Parameter isCredential: Whether its group may.
+    /// - Parameter isCredential: Whether its group may read it.
     static func readSecretFile(_ path: String, isCredential: Bool) throws(InAppPurchaseKey.Fault) -> [UInt8] {
         guard !path.utf8.contains(0) else { throw .unreadable(ENOENT) }
         // Opening a pipe would wait for its writer.
@@ -33,7 +33,7 @@ enum System {
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { throw .unreadable(errno) }
         guard status.st_mode & S_IFMT == S_IFREG else { throw .noFile }
-        guard status.st_mode & (isCredential ? 0o007 : 0o077) == 0 else { throw .accessibleToOthers }
+        guard status.st_mode & (isCredential ? 0o027 : 0o077) == 0 else { throw .accessibleToOthers }
         return try readAll(descriptor)
     }
 

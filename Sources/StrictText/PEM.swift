@@ -21,9 +21,10 @@ public struct PEMBlock {
     /// Returns where the first line begins that begins a block; `nil` if none does. The text between blocks is explanatory (RFC 7468, 2).
     public static func firstStart(in text: Span<UInt8>, from position: Int) -> Int? {
         let startCount = start.utf8.count
+        let mark = text.byteOrderMarkCount
         var position = position
         while position < text.count {
-            let isAtLineStart = position == 0 || text[position - 1] == .lineFeed
+            let isAtLineStart = position == 0 || position == mark || text[position - 1] == .lineFeed
             if isAtLineStart, text.count - position >= startCount,
                 text.extracting(position..<position + startCount).hasSameBytes(as: start)
             {

@@ -124,6 +124,8 @@ import Testing
         let key = try SharedCases.bytes(of: "key.p8")
         let path = try folder.write("app-store-key", key, rights: 0o440)
         _ = try folder.write("open", key, rights: 0o444)
+        // systemd writes none that its group can change.
+        _ = try folder.write("changed", key, rights: 0o460)
         let inner = folder.url.appending(path: "inner")
         try FileManager.default.createDirectory(at: inner, withIntermediateDirectories: false)
 
@@ -142,8 +144,10 @@ import Testing
         #expect(throws: SigningError(.unusableKey(.unreadable(ENOENT)))) {
             try InAppPurchaseKey(systemdCredential: "none")
         }
-        #expect(throws: SigningError(.unusableKey(.accessibleToOthers))) {
-            try InAppPurchaseKey(systemdCredential: "open")
+        for name in ["open", "changed"] {
+            #expect(throws: SigningError(.unusableKey(.accessibleToOthers)), "\(name)") {
+                try InAppPurchaseKey(systemdCredential: name)
+            }
         }
         // A way out of the folder is no credential.
         #expect(throws: SigningError(.unusableKey(.accessibleToOthers))) {

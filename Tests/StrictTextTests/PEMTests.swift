@@ -48,6 +48,7 @@ import Testing
     @Test(
         arguments: [
             (block, 0), ("\n\(block)", 1), ("text\n\(block)", 5), ("text\r\n\(block)", 6), ("text \(block)", nil),
+            ("\u{FEFF}\(block)", 3), ("\n\u{FEFF}\(block)", nil),
             ("-\(block)", nil), ("text \(block)\n-----BEGIN ", 54), ("-----BEGIN", nil), ("", nil),
         ] as [(String, Int?)])
     func `a block begins at the start of a line`(text: String, start: Int?) {
