@@ -86,7 +86,9 @@ extension GeneratedFile {
         let own = words[0] + words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }.joined()
         let unsafe = function.parameters.isEmpty && function.result == .number ? "" : "unsafe "
         let `return` = function.result == .nothing ? "" : "return "
-        return lines + ["    \(`return`)\(unsafe)Library.\(own)(\(arguments.joined(separator: ", ")))", "}"]
+        return lines
+            + CFunction.wrapped(
+                "\(`return`)\(unsafe)Library.\(own)(", arguments, ")", width: 120, indent: "    ") + ["}"]
     }
 
     private static func swift(_ type: CFunction.CType) -> String {

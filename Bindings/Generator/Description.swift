@@ -118,7 +118,10 @@ enum Description {
     enum Method: String, CaseIterable {
         case verify
         case verdictJSON = "verdict_json"
-        case accepts, entitlements, answer, counts
+        case accepts, entitlements, answer
+        case appReceiptID = "extract_transaction_id_from_app_receipt"
+        case transactionReceiptID = "extract_transaction_id_from_transaction_receipt"
+        case counts
         case decodeUnverified = "decode_unverified"
         case version
 
@@ -132,6 +135,10 @@ enum Description {
             case .accepts: "Whether evidence is verified: the fastest call, without JSON."
             case .entitlements: "What one customer's evidence, at most 1,000 pieces, gives access to at a date."
             case .answer: "The answer of verifyReceipt to a request's body, from the receipt alone."
+            case .appReceiptID:
+                "The transaction id that Apple's library takes from a receipt, which is verified here first: the first transaction id or original transaction id of the first purchase that has one, for the App Store Server API; none without purchases."
+            case .transactionReceiptID:
+                "The transaction id that Apple's library takes from a transaction receipt, which is verified here first, for the App Store Server API."
             case .counts: "The numbers of inputs verified and refused in this process, for metrics."
             case .decodeUnverified:
                 "The contents of evidence as JSON, WITHOUT VERIFYING IT: anyone can have written them. Never grant anything by it."

@@ -46,6 +46,8 @@ struct CFunction {
     private static let outputs: [Parameter] = jsonOutputs + [("error", .errorOutput)]
     private static let jsonOutputs: [Parameter] = [("json", .textOutput), ("json_length", .sizeOutput)]
 
+    private static let evidence: [Parameter] = [("verifier", .readVerifier), ("evidence", .bytes), ("length", .size)]
+
     static let all: [CFunction] = [
         CFunction("options_new", [], result: .options),
         CFunction("options_free", [("options", .options)], result: .nothing),
@@ -56,9 +58,7 @@ struct CFunction {
         CFunction("verifier_new", [("options", .readOptions), ("verifier", .verifierOutput)] + outputs),
         CFunction("verifier_shared", [("options", .readOptions), ("verifier", .verifierOutput)] + outputs),
         CFunction("verifier_free", [("verifier", .verifier)], result: .nothing),
-        CFunction(
-            "verify",
-            [("verifier", .readVerifier), ("evidence", .bytes), ("length", .size), ("flags", .flags)] + outputs),
+        CFunction("verify", evidence + [("flags", .flags)] + outputs),
         CFunction(
             "entitlements",
             [
@@ -67,6 +67,8 @@ struct CFunction {
             ] + outputs),
         CFunction(
             "answer", [("verifier", .readVerifier), ("body", .bytes), ("length", .size), ("flags", .flags)] + outputs),
+        CFunction("extract_transaction_id_from_app_receipt", evidence + outputs),
+        CFunction("extract_transaction_id_from_transaction_receipt", evidence + outputs),
         CFunction("counts", [("verifier", .readVerifier)] + jsonOutputs),
         CFunction("decode_unverified", [("evidence", .bytes), ("length", .size)] + outputs),
         CFunction(

@@ -270,6 +270,37 @@ extension GeneratedFile {
             \treturn Answer{o.json, o.err()}
             }
 
+            // ExtractTransactionIDFromAppReceipt returns \(summary(.appReceiptID))
+            // None is an empty text. The error is a *VerificationError.
+            func (v *Verifier) ExtractTransactionIDFromAppReceipt(appReceipt []byte) (string, error) {
+            \tshared := v.owner()
+            \tdefer runtime.KeepAlive(shared)
+            \treturn call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
+            \t\treturn C.asr_extract_transaction_id_from_app_receipt(shared.handle, unsafe.Pointer(&addressable(appReceipt)[0]), C.size_t(len(appReceipt)), text, length, e)
+            \t}).transactionID()
+            }
+
+            // ExtractTransactionIDFromTransactionReceipt returns \(summary(.transactionReceiptID))
+            // The error is a *VerificationError.
+            func (v *Verifier) ExtractTransactionIDFromTransactionReceipt(transactionReceipt []byte) (string, error) {
+            \tshared := v.owner()
+            \tdefer runtime.KeepAlive(shared)
+            \treturn call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
+            \t\treturn C.asr_extract_transaction_id_from_transaction_receipt(shared.handle, unsafe.Pointer(&addressable(transactionReceipt)[0]), C.size_t(len(transactionReceipt)), text, length, e)
+            \t}).transactionID()
+            }
+
+            // transactionID is the id in the outcome, or empty.
+            func (o outcome) transactionID() (string, error) {
+            \tif err := o.err(); err != nil {
+            \t\treturn "", err
+            \t}
+            \tvar found struct {
+            \t\tID string `json:"transaction_id"`
+            \t}
+            \treturn found.ID, json.Unmarshal(o.json, &found)
+            }
+
             // Counts returns \(summary(.counts))
             func (v *Verifier) Counts() (counts Counts, err error) {
             \tshared := v.owner()

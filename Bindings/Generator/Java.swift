@@ -326,6 +326,34 @@ extension GeneratedFile {
                 }
 
                 /**
+                 * \(braced(summary(.appReceiptID)))
+                 *
+                 * @param appReceipt the bytes as received
+                 * @return the id, or null if the receipt has no purchases
+                 * @throws VerificationError if the receipt is refused
+                 */
+                public String extractTransactionIdFromAppReceipt(byte[] appReceipt) throws VerificationError {
+                    return transactionId(call((verifier, out) -> Library.asr_extract_transaction_id_from_app_receipt(
+                        verifier, appReceipt, appReceipt.length, out.json, out.length, out.error)));
+                }
+
+                /**
+                 * \(braced(summary(.transactionReceiptID)))
+                 *
+                 * @param transactionReceipt the bytes as received
+                 * @return the id
+                 * @throws VerificationError if the transaction receipt is refused
+                 */
+                public String extractTransactionIdFromTransactionReceipt(byte[] transactionReceipt) throws VerificationError {
+                    return transactionId(call((verifier, out) -> Library.asr_extract_transaction_id_from_transaction_receipt(
+                        verifier, transactionReceipt, transactionReceipt.length, out.json, out.length, out.error)));
+                }
+
+                private static String transactionId(Outcome outcome) throws VerificationError {
+                    return (String) Json.members(outcome.json(Library.VERIFIED)).get("transaction_id");
+                }
+
+                /**
                  * \(summary(.counts))
                  *
                  * @return the members of the JSON

@@ -168,6 +168,18 @@ extension GeneratedFile {
               /** \(summary(.answer)) */
               answer(body: Input, options?: { latestReceiptInfo?: boolean }): Answer;
               answerAsync(body: Input, options?: { latestReceiptInfo?: boolean }): Promise<Answer>;
+              /**
+               * \(summary(.appReceiptID))
+               * @throws VerificationError if the receipt is refused.
+               */
+              extractTransactionIdFromAppReceipt(appReceipt: Input): string | null;
+              extractTransactionIdFromAppReceiptAsync(appReceipt: Input): Promise<string | null>;
+              /**
+               * \(summary(.transactionReceiptID))
+               * @throws VerificationError if the transaction receipt is refused.
+               */
+              extractTransactionIdFromTransactionReceipt(transactionReceipt: Input): string;
+              extractTransactionIdFromTransactionReceiptAsync(transactionReceipt: Input): Promise<string>;
               /** \(summary(.counts)) */
               readonly counts: { verified: number; refused: Record<string, number>; chain_cache: Record<string, number> };
             }
@@ -226,7 +238,18 @@ extension GeneratedFile {
                 "this.#decide(evidence, at, ASYNC)"
             ),
             ("answer", "body, options", "answerOf(OUTCOME)", "this.#answer(body, options, ASYNC)"),
+            transactionID("extractTransactionIdFromAppReceipt", "appReceipt", .appReceiptID),
+            transactionID("extractTransactionIdFromTransactionReceipt", "transactionReceipt", .transactionReceiptID),
         ]
+        func transactionID(
+            _ name: String, _ parameter: String, _ method: Description.Method
+        ) -> (String, String, String, String) {
+            let operation = method.rawValue.uppercased()
+            return (
+                name, parameter, "JSON.parse(jsonOf(OUTCOME)).transaction_id",
+                "native.call(\(operation), this.#verifier, bytes(\(parameter)), NOTHING, 0, 0n, ASYNC)"
+            )
+        }
         let pairs = methods.flatMap { name, parameters, result, call in
             [false, true].map { isAsynchronous in
                 let outcome = call.replacing("ASYNC", with: "\(isAsynchronous)")

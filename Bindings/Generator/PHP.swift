@@ -296,6 +296,33 @@ extension GeneratedFile {
                 }
 
                 /**
+                 * \(summary(.appReceiptID))
+                 *
+                 * @throws VerificationError if the receipt is refused
+                 */
+                public function extractTransactionIdFromAppReceipt(string $appReceipt): ?string
+                {
+                    return $this->transactionId('app_receipt', $appReceipt);
+                }
+
+                /**
+                 * \(summary(.transactionReceiptID))
+                 *
+                 * @throws VerificationError if the transaction receipt is refused
+                 */
+                public function extractTransactionIdFromTransactionReceipt(string $transactionReceipt): string
+                {
+                    return $this->transactionId('transaction_receipt', $transactionReceipt);
+                }
+
+                private function transactionId(string $kind, string $evidence): ?string
+                {
+                    $name = "asr_extract_transaction_id_from_$kind";
+                    $json = self::json(Library::call($name, $this->handle->verifier, $evidence, strlen($evidence)));
+                    return json_decode($json, true, flags: JSON_THROW_ON_ERROR)['transaction_id'];
+                }
+
+                /**
                  * \(summary(.counts))
                  *
                  * @return array<string, mixed>

@@ -9,6 +9,7 @@ extension GeneratedFile {
         GeneratedFile(path: pythonModule, region: "error", lines: pythonError),
         GeneratedFile(path: pythonModule, region: "records", lines: pythonRecords),
         GeneratedFile(path: pythonModule, region: "options", lines: pythonOptions),
+        GeneratedFile(path: pythonModule, region: "transaction ids", lines: pythonTransactionIDs),
         GeneratedFile(path: pythonModule, region: "signing", lines: SigningMethod.pythonClass + SigningMethod.python),
         GeneratedFile(
             path: "../Integrations/spark/appstorereceipt_spark/__init__.py", region: "options", lines: sparkOptions),
@@ -142,6 +143,23 @@ extension GeneratedFile {
             "\(words.type)(members[\"\(member.name)\"]) if members.get(\"\(member.name)\") is not None else None"
         case .word(let words): "\(words.type)(\(value))"
         }
+    }
+
+    // MARK: Transaction ids
+
+    private static let pythonTransactionIDs: [String] =
+        pythonTransactionID(.appReceiptID, "app_receipt", "str | None") + [""]
+        + pythonTransactionID(.transactionReceiptID, "transaction_receipt", "str")
+
+    private static func pythonTransactionID(
+        _ method: Description.Method, _ parameter: String, _ type: String
+    ) -> [String] {
+        let text = "\"\"\"\(method.summary) Raises ``VerificationError`` if it is refused.\"\"\"".wrapped(122)
+        let id =
+            "json.loads(_json(_call(_lib.asr_\(method.rawValue), self._handle, data, len(data))))[\"transaction_id\"]"
+        return ["    def \(method.rawValue)(self, \(parameter): Input) -> \(type):"] + text.map { "        \($0)" } + [
+            "        data = _bytes(\(parameter))", "        return cast(\"\(type)\", \(id))",
+        ]
     }
 
     // MARK: Options

@@ -117,6 +117,13 @@ func (c *sharedCase) compare(t *testing.T, found *Entitlements) {
 	}
 }
 
+func idJSON(id string) []byte {
+	if id == "" {
+		return []byte(`{"transaction_id":null}`)
+	}
+	return []byte(`{"transaction_id":"` + id + `"}`)
+}
+
 func (c *sharedCase) run(t *testing.T) (bytes []byte, status Status, err error) {
 	verifier, err := NewVerifier(c.options(t)...)
 	if err != nil || c.Call == "new" {
@@ -137,6 +144,12 @@ func (c *sharedCase) run(t *testing.T) (bytes []byte, status Status, err error) 
 	case "answer":
 		answer := verifier.Answer(evidence[0], c.LatestReceiptInfo)
 		return answer.JSON, 0, answer.Err
+	case "extract_transaction_id_from_app_receipt":
+		id, err := verifier.ExtractTransactionIDFromAppReceipt(evidence[0])
+		return idJSON(id), 0, err
+	case "extract_transaction_id_from_transaction_receipt":
+		id, err := verifier.ExtractTransactionIDFromTransactionReceipt(evidence[0])
+		return idJSON(id), 0, err
 	case "decode":
 		bytes, err := DecodeUnverified(evidence[0])
 		return bytes, 5, err

@@ -59,6 +59,37 @@ func (v *Verifier) Answer(body []byte, latestReceiptInfo bool) Answer {
 	return Answer{o.json, o.err()}
 }
 
+// ExtractTransactionIDFromAppReceipt returns the transaction id that Apple's library takes from a receipt, which is verified here first: the first transaction id or original transaction id of the first purchase that has one, for the App Store Server API; none without purchases.
+// None is an empty text. The error is a *VerificationError.
+func (v *Verifier) ExtractTransactionIDFromAppReceipt(appReceipt []byte) (string, error) {
+	shared := v.owner()
+	defer runtime.KeepAlive(shared)
+	return call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
+		return C.asr_extract_transaction_id_from_app_receipt(shared.handle, unsafe.Pointer(&addressable(appReceipt)[0]), C.size_t(len(appReceipt)), text, length, e)
+	}).transactionID()
+}
+
+// ExtractTransactionIDFromTransactionReceipt returns the transaction id that Apple's library takes from a transaction receipt, which is verified here first, for the App Store Server API.
+// The error is a *VerificationError.
+func (v *Verifier) ExtractTransactionIDFromTransactionReceipt(transactionReceipt []byte) (string, error) {
+	shared := v.owner()
+	defer runtime.KeepAlive(shared)
+	return call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
+		return C.asr_extract_transaction_id_from_transaction_receipt(shared.handle, unsafe.Pointer(&addressable(transactionReceipt)[0]), C.size_t(len(transactionReceipt)), text, length, e)
+	}).transactionID()
+}
+
+// transactionID is the id in the outcome, or empty.
+func (o outcome) transactionID() (string, error) {
+	if err := o.err(); err != nil {
+		return "", err
+	}
+	var found struct {
+		ID string `json:"transaction_id"`
+	}
+	return found.ID, json.Unmarshal(o.json, &found)
+}
+
 // Counts returns the numbers of inputs verified and refused in this process, for metrics.
 func (v *Verifier) Counts() (counts Counts, err error) {
 	shared := v.owner()

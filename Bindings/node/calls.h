@@ -16,7 +16,7 @@ struct call {
     asr_error error;
 };
 
-enum operation { VERIFY, ENTITLEMENTS, ANSWER, COUNTS, DECODE_UNVERIFIED, SIGN };
+enum operation { VERIFY, ENTITLEMENTS, ANSWER, EXTRACT_TRANSACTION_ID_FROM_APP_RECEIPT, EXTRACT_TRANSACTION_ID_FROM_TRANSACTION_RECEIPT, COUNTS, DECODE_UNVERIFIED, SIGN };
 
 static void perform(struct call *call) {
     switch (call->operation) {
@@ -31,6 +31,14 @@ static void perform(struct call *call) {
     case ANSWER:
         call->status = asr_answer(
             call->verifier, call->evidence, call->length, call->flags, &call->json, &call->json_length, &call->error);
+        break;
+    case EXTRACT_TRANSACTION_ID_FROM_APP_RECEIPT:
+        call->status = asr_extract_transaction_id_from_app_receipt(
+            call->verifier, call->evidence, call->length, &call->json, &call->json_length, &call->error);
+        break;
+    case EXTRACT_TRANSACTION_ID_FROM_TRANSACTION_RECEIPT:
+        call->status = asr_extract_transaction_id_from_transaction_receipt(
+            call->verifier, call->evidence, call->length, &call->json, &call->json_length, &call->error);
         break;
     case COUNTS:
         call->status = asr_counts(call->verifier, &call->json, &call->json_length);

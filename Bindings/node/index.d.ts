@@ -240,6 +240,18 @@ export class Verifier {
   /** The answer of verifyReceipt to a request's body, from the receipt alone. */
   answer(body: Input, options?: { latestReceiptInfo?: boolean }): Answer;
   answerAsync(body: Input, options?: { latestReceiptInfo?: boolean }): Promise<Answer>;
+  /**
+   * The transaction id that Apple's library takes from a receipt, which is verified here first: the first transaction id or original transaction id of the first purchase that has one, for the App Store Server API; none without purchases.
+   * @throws VerificationError if the receipt is refused.
+   */
+  extractTransactionIdFromAppReceipt(appReceipt: Input): string | null;
+  extractTransactionIdFromAppReceiptAsync(appReceipt: Input): Promise<string | null>;
+  /**
+   * The transaction id that Apple's library takes from a transaction receipt, which is verified here first, for the App Store Server API.
+   * @throws VerificationError if the transaction receipt is refused.
+   */
+  extractTransactionIdFromTransactionReceipt(transactionReceipt: Input): string;
+  extractTransactionIdFromTransactionReceiptAsync(transactionReceipt: Input): Promise<string>;
   /** The numbers of inputs verified and refused in this process, for metrics. */
   readonly counts: { verified: number; refused: Record<string, number>; chain_cache: Record<string, number> };
 }

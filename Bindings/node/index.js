@@ -16,9 +16,11 @@ const LATEST_RECEIPT_INFO = 16;
 const VERIFY = 0;
 const ENTITLEMENTS = 1;
 const ANSWER = 2;
-const COUNTS = 3;
-const DECODE_UNVERIFIED = 4;
-const SIGN = 5;
+const EXTRACT_TRANSACTION_ID_FROM_APP_RECEIPT = 3;
+const EXTRACT_TRANSACTION_ID_FROM_TRANSACTION_RECEIPT = 4;
+const COUNTS = 5;
+const DECODE_UNVERIFIED = 6;
+const SIGN = 7;
 const HTTP_STATUS = { client: 400, forgery: 403, host: 500 };
 // END GENERATED
 const FORMS = { full: FULL, brief: BRIEF };
@@ -243,6 +245,22 @@ class Verifier {
 
   async answerAsync(body, options) {
     return answerOf(await this.#answer(body, options, true));
+  }
+
+  extractTransactionIdFromAppReceipt(appReceipt) {
+    return JSON.parse(jsonOf(native.call(EXTRACT_TRANSACTION_ID_FROM_APP_RECEIPT, this.#verifier, bytes(appReceipt), NOTHING, 0, 0n, false))).transaction_id;
+  }
+
+  async extractTransactionIdFromAppReceiptAsync(appReceipt) {
+    return JSON.parse(jsonOf(await native.call(EXTRACT_TRANSACTION_ID_FROM_APP_RECEIPT, this.#verifier, bytes(appReceipt), NOTHING, 0, 0n, true))).transaction_id;
+  }
+
+  extractTransactionIdFromTransactionReceipt(transactionReceipt) {
+    return JSON.parse(jsonOf(native.call(EXTRACT_TRANSACTION_ID_FROM_TRANSACTION_RECEIPT, this.#verifier, bytes(transactionReceipt), NOTHING, 0, 0n, false))).transaction_id;
+  }
+
+  async extractTransactionIdFromTransactionReceiptAsync(transactionReceipt) {
+    return JSON.parse(jsonOf(await native.call(EXTRACT_TRANSACTION_ID_FROM_TRANSACTION_RECEIPT, this.#verifier, bytes(transactionReceipt), NOTHING, 0, 0n, true))).transaction_id;
   }
   // END GENERATED
 

@@ -105,6 +105,10 @@ async function result(test, suffix) {
       return found;
     }
     case 'answer': return await verifier['answer' + suffix](evidence[0], { latestReceiptInfo: test.latest_receipt_info });
+    case 'extract_transaction_id_from_app_receipt':
+      return { json: JSON.stringify({ transaction_id: await verifier['extractTransactionIdFromAppReceipt' + suffix](evidence[0]) }) };
+    case 'extract_transaction_id_from_transaction_receipt':
+      return { json: JSON.stringify({ transaction_id: await verifier['extractTransactionIdFromTransactionReceipt' + suffix](evidence[0]) }) };
     case 'decode': return { json: decodeUnverified(evidence[0]), status: 5 };
     default: throw new Error(`unknown call ${test.call}`);
   }

@@ -91,6 +91,10 @@ function run_case(array $case): array
         case 'answer':
             $answer = $verifier->answer($evidence[0], $case['latest_receipt_info'] ?? false);
             return [$answer->json, 0, $answer->error];
+        case 'extract_transaction_id_from_app_receipt':
+            return [json_encode(['transaction_id' => $verifier->extractTransactionIdFromAppReceipt($evidence[0])]), 0, null];
+        case 'extract_transaction_id_from_transaction_receipt':
+            return [json_encode(['transaction_id' => $verifier->extractTransactionIdFromTransactionReceipt($evidence[0])]), 0, null];
         case 'decode':
             return [Verifier::decodeUnverified($evidence[0]), 5, null];
     }

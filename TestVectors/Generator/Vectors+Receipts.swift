@@ -127,6 +127,10 @@ extension Vector {
                 receipt.purchaseAttributeOrder = .shuffled(seed: 2)
             }),
         accepted(
+            "receipts/original-transaction-id-shorter.der", nil,
+            "An original transaction id with a digit less than the transaction id, which DER writes first.",
+            .purchase { $0.originalTransactionID = "90000000000001" }),
+        accepted(
             "receipts/unknown-attributes.der", nil, "Attributes of unknown meaning, outer and inner.",
             .adding(.init(.init(9999), version: 7, value: [1, 2, 3]), .init(.init(10_000), value: [])),
             .purchase { $0.additionalAttributes = [.init(.init(1750), version: 3, value: [0xFF])] }),

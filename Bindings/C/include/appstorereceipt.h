@@ -336,6 +336,23 @@ asr_status asr_answer(
     asr_error *error);
 
 /*
+ * asr_extract_transaction_id_from_app_receipt, asr_extract_transaction_id_from_transaction_receipt
+ *               - verify a receipt, and return a transaction id in it for the App Store Server API
+ *
+ * They return what the functions of these names in Apple's App Store Server Library return, which do not verify the receipt: of an app
+ * receipt, the first transaction id or original transaction id of the first purchase that has one, in the receipt's order; of a
+ * transaction receipt, its transaction id. An empty string is no id. Evidence of another kind is refused.
+ *
+ * json          receives {"transaction_id":"…"}, or {"transaction_id":null} if the receipt has no purchases
+ *
+ * RETURN VALUE  as asr_verify(), with the JSON of a refusal
+ */
+asr_status asr_extract_transaction_id_from_app_receipt(
+    const asr_verifier *verifier, const void *evidence, size_t length, char **json, size_t *json_length, asr_error *error);
+asr_status asr_extract_transaction_id_from_transaction_receipt(
+    const asr_verifier *verifier, const void *evidence, size_t length, char **json, size_t *json_length, asr_error *error);
+
+/*
  * asr_counts - returns the numbers of inputs that a verifier has verified and refused in this process, for metrics
  *
  * json          receives {"verified":…,"refused":{CODE:…},"chain_cache":{"hits":…,"misses":…,"evictions":…}}

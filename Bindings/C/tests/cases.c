@@ -8,6 +8,10 @@ static asr_status call(const test_case *c, asr_verifier *verifier, char **json, 
     if (!strcmp(c->call, "verify")) return asr_verify(verifier, first->bytes, first->length, c->flags, json, length, error);
     if (!strcmp(c->call, "answer")) return asr_answer(verifier, first->bytes, first->length, c->flags, json, length, error);
     if (!strcmp(c->call, "decode")) return asr_decode_unverified(first->bytes, first->length, json, length, error);
+    if (!strcmp(c->call, "extract_transaction_id_from_app_receipt"))
+        return asr_extract_transaction_id_from_app_receipt(verifier, first->bytes, first->length, json, length, error);
+    if (!strcmp(c->call, "extract_transaction_id_from_transaction_receipt"))
+        return asr_extract_transaction_id_from_transaction_receipt(verifier, first->bytes, first->length, json, length, error);
     check(!strcmp(c->call, "entitlements"));
     size_t lengths[8], total = 0;
     for (size_t i = 0; i < c->count; i++) total += lengths[i] = c->evidence[i].length;
@@ -67,6 +71,8 @@ static void callers_errors(void) {
     usage(asr_entitlements(verifier, "a", large + 1, SIZE_MAX, 0, &json, &length, &error));
     usage(asr_entitlements(verifier, NULL, &one, 1, 0, &json, &length, &error));
     usage(asr_entitlements(verifier, "a", &one, 1, ASR_DATE_SIGNING, &json, &length, &error));
+    usage(asr_extract_transaction_id_from_app_receipt(NULL, "a", 1, &json, &length, &error));
+    usage(asr_extract_transaction_id_from_transaction_receipt(verifier, NULL, 1, &json, &length, &error));
     usage(asr_decode_unverified(NULL, 1, &json, &length, &error));
     usage(asr_verifier_new(options, NULL, &json, &length, &error));
     asr_verifier *none = verifier;

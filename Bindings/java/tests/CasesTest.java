@@ -92,6 +92,10 @@ public final class CasesTest {
                 String.valueOf(item.environment()))).toList();
     }
 
+    static String idJson(String id) {
+        return "{\"transaction_id\":" + (id == null ? "null" : '"' + id + '"') + "}";
+    }
+
     static void run(Case test) {
         Expectation expected = test.expect;
         byte[][] evidence = files(test.evidence);
@@ -114,6 +118,10 @@ public final class CasesTest {
                     json = answer.json();
                     error = answer.error();
                 }
+                case "extract_transaction_id_from_app_receipt" ->
+                    json = idJson(verifier.extractTransactionIdFromAppReceipt(evidence[0]));
+                case "extract_transaction_id_from_transaction_receipt" ->
+                    json = idJson(verifier.extractTransactionIdFromTransactionReceipt(evidence[0]));
                 case "decode" -> {
                     json = Verifier.decodeUnverified(evidence[0]);
                     status = 5;

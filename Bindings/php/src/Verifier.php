@@ -136,6 +136,33 @@ final class Verifier
     }
 
     /**
+     * The transaction id that Apple's library takes from a receipt, which is verified here first: the first transaction id or original transaction id of the first purchase that has one, for the App Store Server API; none without purchases.
+     *
+     * @throws VerificationError if the receipt is refused
+     */
+    public function extractTransactionIdFromAppReceipt(string $appReceipt): ?string
+    {
+        return $this->transactionId('app_receipt', $appReceipt);
+    }
+
+    /**
+     * The transaction id that Apple's library takes from a transaction receipt, which is verified here first, for the App Store Server API.
+     *
+     * @throws VerificationError if the transaction receipt is refused
+     */
+    public function extractTransactionIdFromTransactionReceipt(string $transactionReceipt): string
+    {
+        return $this->transactionId('transaction_receipt', $transactionReceipt);
+    }
+
+    private function transactionId(string $kind, string $evidence): ?string
+    {
+        $name = "asr_extract_transaction_id_from_$kind";
+        $json = self::json(Library::call($name, $this->handle->verifier, $evidence, strlen($evidence)));
+        return json_decode($json, true, flags: JSON_THROW_ON_ERROR)['transaction_id'];
+    }
+
+    /**
      * The numbers of inputs verified and refused in this process, for metrics.
      *
      * @return array<string, mixed>

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import apple_purchase_receipt_verifier as other_package
 import appstorereceipt
+from appstoreserverlibrary.receipt_utility import ReceiptUtility
 from timing import least
 
 corpus = Path(sys.argv[1])
@@ -45,6 +46,21 @@ def start(code):
 
     return (min(run(code) for _ in range(5)) - min(run("import sys, json, base64; sys.stdin.read()") for _ in range(5))) * 1e3
 
+
+# The ids that Apple's ReceiptUtility finds, of files that are genuine.
+utility, same, different = ReceiptUtility(), 0, 0
+for folder, name in (("receipts", "extract_transaction_id_from_app_receipt"), ("ios6", "extract_transaction_id_from_transaction_receipt")):
+    for file in sorted(each for each in (corpus / folder).glob("*") if each.is_file()):
+        text = text_of(file)
+        try:
+            id = getattr(ours, name)(text)
+        except appstorereceipt.VerificationError:
+            continue
+        equal = id == getattr(utility, name)(text if text[0] != "{" else base64.b64encode(file.read_bytes()).decode())
+        same, different = same + equal, different + (not equal)
+        if not equal:
+            print(f"another transaction id: {folder}/{file.name}")
+print(f"transaction ids beside ReceiptUtility: {same} the same, {different} others")
 
 receipts = []
 for folder, call in (

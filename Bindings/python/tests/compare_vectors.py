@@ -13,6 +13,7 @@ from pathlib import Path
 import apple_purchase_receipt_verifier as aprv
 import appstorereceipt
 from appstoreserverlibrary.models.Environment import Environment
+from appstoreserverlibrary.receipt_utility import ReceiptUtility
 from appstoreserverlibrary.signed_data_verifier import SignedDataVerifier
 from timing import least
 
@@ -114,7 +115,43 @@ def compare(package, title, file, root):
     return accepted + refused
 
 
-failed = False
+def compare_ids():
+    """The transaction ids that Apple's ReceiptUtility finds, beside those of receipts that are verified. An empty string is no id here."""
+    utility, counts, different = ReceiptUtility(), Counter(), 0
+    issuers = [(vectors / "authority" / name).read_bytes() for name in ("itunes-store.der", "intermediate.der")]
+    for kind, file in (("app_receipt", "expectations.json"), ("transaction_receipt", "transaction-receipts/expectations.json")):
+        for vector in json.loads((vectors / file).read_text()):
+            if vector["file"].startswith("requests/"):
+                continue
+            content = (vectors / vector["file"]).read_bytes()
+            # Apple's functions take base64.
+            text = content.decode("latin-1") if content[:1] not in (b"0", b"{") else base64.b64encode(content).decode()
+            name = "extract_transaction_id_from_" + kind
+            try:
+                apples = getattr(utility, name)(text)
+            except ValueError as error:
+                apples = error
+            roots = [(vectors / "authority" / root).read_bytes() for root in vector.get("verifier", {}).get("roots", ["root.der"])]
+            verifier = appstorereceipt.Verifier(
+                "com.example.app", ["production", "sandbox"], roots=roots, transaction_receipt_issuers=issuers, allows_rsa_1024=True)
+            try:
+                ours = getattr(verifier, name)(content)
+            except appstorereceipt.VerificationError:
+                counts[kind, "refused here, and no id there" if isinstance(apples, ValueError) or not apples else "refused here, an id there"] += 1
+                continue
+            if isinstance(apples, ValueError):
+                counts[kind, "an id here, and unreadable there"] += 1
+                continue
+            same = ours == apples or apples == ""
+            counts[kind, "the same id" if same else "another id"] += 1
+            different += not same
+            if not same:
+                print(f"  {vector['file']}: {ours}, Apple's {apples}")
+    print("\ntransaction ids, beside ReceiptUtility: " + "; ".join(f"{kind}: {count} {what}" for (kind, what), count in sorted(counts.items())))
+    return different > 0 or counts["app_receipt", "the same id"] < 100 or counts["transaction_receipt", "the same id"] < 5
+
+
+failed = compare_ids()
 for title, file, root in (("jws", "jws/expectations.json", "ec-root.der"), ("receipts", "expectations.json", "root.der")):
     for package in (Ours(), ReceiptVerifier(), ServerLibrary()):
         if not (package.name == ServerLibrary.name and title == "receipts"):

@@ -114,6 +114,30 @@ public func asr_answer(
     return unsafe Library.answer(verifier, body, length, flags, Outputs(json, json_length, error))
 }
 
+@c(asr_extract_transaction_id_from_app_receipt) @implementation
+public func asr_extract_transaction_id_from_app_receipt(
+    _ verifier: OpaquePointer?, _ evidence: UnsafeRawPointer?, _ length: Int,
+    _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ json_length: UnsafeMutablePointer<Int>?,
+    _ error: UnsafeMutablePointer<asr_error>?
+) -> asr_status {
+    process_enter()
+    defer { process_leave() }
+    return unsafe Library.extractTransactionIdFromAppReceipt(
+        verifier, evidence, length, Outputs(json, json_length, error))
+}
+
+@c(asr_extract_transaction_id_from_transaction_receipt) @implementation
+public func asr_extract_transaction_id_from_transaction_receipt(
+    _ verifier: OpaquePointer?, _ evidence: UnsafeRawPointer?, _ length: Int,
+    _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ json_length: UnsafeMutablePointer<Int>?,
+    _ error: UnsafeMutablePointer<asr_error>?
+) -> asr_status {
+    process_enter()
+    defer { process_leave() }
+    return unsafe Library.extractTransactionIdFromTransactionReceipt(
+        verifier, evidence, length, Outputs(json, json_length, error))
+}
+
 @c(asr_counts) @implementation
 public func asr_counts(
     _ verifier: OpaquePointer?, _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?,

@@ -88,6 +88,37 @@ extension Library {
         return outputs.write(answer.body, status)
     }
 
+    static func extractTransactionIdFromAppReceipt(
+        _ verifier: OpaquePointer?, _ evidence: UnsafeRawPointer?, _ length: Int, _ outputs: Outputs
+    ) -> asr_status {
+        unsafe transactionID(verifier, evidence, length, outputs) { (verifier, evidence) throws(VerificationError) in
+            try verifier.extractTransactionID(appReceipt: evidence)
+        }
+    }
+
+    static func extractTransactionIdFromTransactionReceipt(
+        _ verifier: OpaquePointer?, _ evidence: UnsafeRawPointer?, _ length: Int, _ outputs: Outputs
+    ) -> asr_status {
+        unsafe transactionID(verifier, evidence, length, outputs) { (verifier, evidence) throws(VerificationError) in
+            try verifier.extractTransactionID(transactionReceipt: evidence)
+        }
+    }
+
+    private static func transactionID(
+        _ verifier: OpaquePointer?, _ evidence: UnsafeRawPointer?, _ length: Int, _ outputs: Outputs,
+        _ extract: (AppStoreVerifier, [UInt8]) throws(VerificationError) -> String?
+    ) -> asr_status {
+        guard let verifier = unsafe Verifier.at(verifier), let evidence = unsafe evidenceBytes(evidence, length) else {
+            return outputs.usage()
+        }
+        do throws(VerificationError) {
+            let id = try extract(verifier.verifier, evidence)
+            return outputs.write(AppStoreVerifier.json(transactionID: id), Status.verified)
+        } catch {
+            return outputs.refusal(error, for: verifier.surface)
+        }
+    }
+
     static func decodeUnverified(_ evidence: UnsafeRawPointer?, _ length: Int, _ outputs: Outputs) -> asr_status {
         guard let evidence = unsafe evidenceBytes(evidence, length) else { return outputs.usage() }
         do throws(VerificationError) {

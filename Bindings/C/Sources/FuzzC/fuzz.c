@@ -153,6 +153,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             if (signer == NULL) asr_signer_new(settings, sizeof settings - 1, key, sizeof key - 1, &signer, NULL, NULL, NULL);
             check(asr_sign(signer, bytes, length, &outputs.json, &outputs.length, &outputs.error), &outputs, 1);
             break;
+        case 13:
+            check(
+                (flags % 2 ? asr_extract_transaction_id_from_app_receipt : asr_extract_transaction_id_from_transaction_receipt)(
+                    verifier, bytes, length, &outputs.json, &outputs.length, &outputs.error), &outputs, 1);
+            break;
         default:
             check(asr_verify(verifier, bytes, length, flags, &outputs.json, &outputs.length, &outputs.error), &outputs, flags != ASR_JSON_NONE);
         }

@@ -3,7 +3,11 @@ import Foundation
 
 /// A case of `Bindings/cases/cases.json`: a call of the library, whose result is the same in every language.
 struct Case {
-    enum Call: String { case verify, entitlements, answer, decode, new }
+    enum Call: String {
+        case verify, entitlements, answer, decode, new
+        case appReceiptID = "extract_transaction_id_from_app_receipt"
+        case transactionReceiptID = "extract_transaction_id_from_transaction_receipt"
+    }
     enum ValidationDate { case now, date(Int64) }
 
     /// The options of a verifier, as the bindings name them.
@@ -103,6 +107,12 @@ extension Case {
                 let verified = try verifier.verify(pieces[0])
                 return Expectation(0, json == "none" ? nil : json == "brief" ? verified.verdictJSON : verified.json)
             case .entitlements: return entitlements(verifier, pieces, surface)
+            case .appReceiptID:
+                let id = try verifier.extractTransactionID(appReceipt: pieces[0])
+                return Expectation(0, AppStoreVerifier.json(transactionID: id))
+            case .transactionReceiptID:
+                let id = try verifier.extractTransactionID(transactionReceipt: pieces[0])
+                return Expectation(0, AppStoreVerifier.json(transactionID: id))
             case .answer:
                 var responder = try VerifyReceiptResponder(policy: policy, trust: trust)
                 responder.clock = policy.clock

@@ -4,7 +4,28 @@ import Foundation
 private let later: Int64 = 1_750_420_800_000
 
 extension Case {
-    static let all: [Case] = verified + refused + configurations + entitlements + answers + decodings + clients
+    static let all: [Case] =
+        verified + refused + configurations + entitlements + answers + decodings + clients + transactionIDs
+
+    /// What `ReceiptUtility` of Apple's library does, of receipts that are verified.
+    private static let transactionIDs: [Case] =
+        [
+            "receipts/10-purchases.der", "receipts/0-purchases.der", "receipts/subscriptions.der",
+            "receipts/original-transaction-id-shorter.der", "receipts/empty-strings.der", "requests/base64.txt",
+            "requests/json.json", "certificates/stranger.der", "receipts/bundle-id-of-another-app.der",
+            "jws/transaction.jws", "transaction-receipts/subscription.txt", "asn1/empty.der",
+        ].map { file in
+            Case(
+                name: "transaction id of an app receipt: \(file)", call: .appReceiptID, options: .all, evidence: [file])
+        }
+        + [
+            "transaction-receipts/subscription.txt", "transaction-receipts/version-2.txt",
+            "transaction-receipts/another-app.txt", "receipts/1-purchase.der", "asn1/empty.der",
+        ].map { file in
+            Case(
+                name: "transaction id of a transaction receipt: \(file)", call: .transactionReceiptID, options: .all,
+                evidence: [file])
+        }
 
     /// What clients send instead of evidence or around it.
     private static let clients: [Case] = {

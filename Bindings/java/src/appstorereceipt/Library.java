@@ -42,6 +42,10 @@ final class Library {
         Pointer error);
     static native int asr_answer(
         Pointer verifier, byte[] body, long length, int flags, Pointer json, Pointer jsonLength, Pointer error);
+    static native int asr_extract_transaction_id_from_app_receipt(
+        Pointer verifier, byte[] evidence, long length, Pointer json, Pointer jsonLength, Pointer error);
+    static native int asr_extract_transaction_id_from_transaction_receipt(
+        Pointer verifier, byte[] evidence, long length, Pointer json, Pointer jsonLength, Pointer error);
     static native int asr_counts(Pointer verifier, Pointer json, Pointer jsonLength);
     static native int asr_decode_unverified(
         byte[] evidence, long length, Pointer json, Pointer jsonLength, Pointer error);

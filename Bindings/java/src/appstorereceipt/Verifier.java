@@ -151,6 +151,34 @@ public final class Verifier implements AutoCloseable {
     }
 
     /**
+     * The transaction id that Apple's library takes from a receipt, which is verified here first: the first transaction id or original transaction id of the first purchase that has one, for the App Store Server API; none without purchases.
+     *
+     * @param appReceipt the bytes as received
+     * @return the id, or null if the receipt has no purchases
+     * @throws VerificationError if the receipt is refused
+     */
+    public String extractTransactionIdFromAppReceipt(byte[] appReceipt) throws VerificationError {
+        return transactionId(call((verifier, out) -> Library.asr_extract_transaction_id_from_app_receipt(
+            verifier, appReceipt, appReceipt.length, out.json, out.length, out.error)));
+    }
+
+    /**
+     * The transaction id that Apple's library takes from a transaction receipt, which is verified here first, for the App Store Server API.
+     *
+     * @param transactionReceipt the bytes as received
+     * @return the id
+     * @throws VerificationError if the transaction receipt is refused
+     */
+    public String extractTransactionIdFromTransactionReceipt(byte[] transactionReceipt) throws VerificationError {
+        return transactionId(call((verifier, out) -> Library.asr_extract_transaction_id_from_transaction_receipt(
+            verifier, transactionReceipt, transactionReceipt.length, out.json, out.length, out.error)));
+    }
+
+    private static String transactionId(Outcome outcome) throws VerificationError {
+        return (String) Json.members(outcome.json(Library.VERIFIED)).get("transaction_id");
+    }
+
+    /**
      * The numbers of inputs verified and refused in this process, for metrics.
      *
      * @return the members of the JSON
