@@ -88,7 +88,7 @@ extension GeneratedFile {
         let `return` = function.result == .nothing ? "" : "return "
         return lines
             + CFunction.wrapped(
-                "\(`return`)\(unsafe)Library.\(own)(", arguments, ")", width: 120, indent: "    ") + ["}"]
+                "\(`return`)\(unsafe)Library.\(own)(", Array(arguments), ")", width: 120, indent: "    ") + ["}"]
     }
 
     private static func swift(_ type: CFunction.CType) -> String {
