@@ -17,10 +17,10 @@ struct SeatAdditions {
     /// Transactions of one period, as far as they are known.
     private struct Overlap {
         var indices: [Int]
-        /// The latest end.
-        var end: Instant
+        /// The latest end, in seconds since 1970.
+        var end: Int64
         /// The latest end of those that have a reason.
-        var endOfSeveral = Instant.distantPast
+        var endOfSeveral = Int64.min
     }
 
     /// Those that a later transaction can overlap. Only the first has transactions with a reason.
@@ -33,8 +33,10 @@ struct SeatAdditions {
     }
 
     /// Adds a transaction, which does not begin before those that were added.
+    ///
+    /// A receipt has dates in seconds: a renewal must not begin before the end of the period that a JWS has.
     mutating func add(_ index: Int, _ dates: Range<Instant>, isOneOfSeveral: Bool) {
-        let (start, end) = (dates.lowerBound, dates.upperBound)
+        let (start, end) = (dates.lowerBound.secondsSince1970, dates.upperBound.secondsSince1970)
         if isOneOfSeveral {
             var joined = Overlap(indices: [index], end: end, endOfSeveral: end)
             // In this order, and the shorter list into the longer one, no list is copied.

@@ -160,10 +160,13 @@ protocol JWSMember: RawRepresentable<String>, CaseIterable, Hashable, Sendable {
     var valueType: JWSValueType { get }
     /// Whether nothing is decided by the member. If its value has another type, it is unknown, and the payload is not refused.
     var isInformative: Bool { get }
+    /// The values that this version knows; `nil` if the member's values are none of an enumeration.
+    var knownValues: KnownValues? { get }
 }
 
 extension JWSMember {
     var isInformative: Bool { false }
+    var knownValues: KnownValues? { nil }
 }
 
 /// The members of an object that decides nothing.

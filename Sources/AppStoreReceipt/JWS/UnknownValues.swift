@@ -5,13 +5,13 @@ extension VerifiedEvidence {
     /// <doc:WhatOfflineVerificationCanKnow> says what they mean. Of a receipt, it is the type of a product.
     @_spi(Surfaces) public var unknownValues: [String] {
         switch self {
-        case .receipt, .transactionReceipt:
-            let types = purchases.compactMap(\.purchase.productType)
+        case .receipt(let receipt):
+            let types = receipt.inAppPurchases.lazy.compactMap(\.productType)
             return types.allSatisfy(ProductType.known.contains) ? [] : ["receipt.type"]
-        case .transaction(let verified): return UnknownValues.places([(.transaction, verified.object)])
-        case .renewalInfo(let verified): return UnknownValues.places([(.renewalInfo, verified.object)])
-        case .appTransaction(let verified): return UnknownValues.places([(.appTransaction, verified.object)])
-        case .realtimeRequest: return []
+        case .transaction(let verified): return UnknownValues(verified).places
+        case .renewalInfo(let verified): return UnknownValues(verified).places
+        case .appTransaction(let verified): return UnknownValues(verified).places
+        case .realtimeRequest, .transactionReceipt: return []
         case .notification(let verified): return verified.unknownValues
         }
     }
@@ -20,92 +20,166 @@ extension VerifiedEvidence {
 extension VerifiedNotification {
     /// The places of the values that this version does not know, also in the signed parts.
     @_spi(Surfaces) public var unknownValues: [String] {
-        let parts: [(JWSKind, JWSObject?)] = [
-            (.notification, notification.object), (.transaction, transactionInfo?.object),
-            (.renewalInfo, renewalInfo?.object), (.appTransaction, appTransaction?.object),
-        ]
-        return UnknownValues.places(parts.compactMap { kind, object in object.map { (kind, $0) } })
+        var unknown = UnknownValues(notification)
+        if let transactionInfo { unknown.add(transactionInfo) }
+        if let renewalInfo { unknown.add(renewalInfo) }
+        if let appTransaction { unknown.add(appTransaction) }
+        return unknown.places
     }
 }
 
-/// The values of Apple's enumerations as JSON, by the kind of JWS and the member.
-enum UnknownValues {
-    static let known: [JWSKind: [UTF8Bytes: Set<UTF8Bytes>]] = [
-        .transaction: [
-            UTF8Bytes("type"): words(ProductType.known.map(\.rawValue)),
-            UTF8Bytes("inAppOwnershipType"): words(OwnershipType.known.map(\.rawValue)),
-            UTF8Bytes("offerType"): numbers(1...5),
-            UTF8Bytes("offerDiscountType"): words(["FREE_TRIAL", "PAY_AS_YOU_GO", "PAY_UP_FRONT", "ONE_TIME"]),
-            UTF8Bytes("transactionReason"): words(["PURCHASE", "RENEWAL"]),
-            UTF8Bytes("revocationReason"): numbers(0...1),
-            UTF8Bytes("revocationType"): words(["REFUND_FULL", "REFUND_PRORATED", "FAMILY_REVOKE", "ASSIGNMENT_REVOKE"]
-            ),
-            UTF8Bytes("additionalTransactionReason"): words(["SEAT_ADDITION"]),
-            UTF8Bytes("invitationManagement"): words(["APPLE", "DEVELOPER"]),
-            UTF8Bytes("billingPlanType"): words(["BILLED_UPFRONT", "MONTHLY"]),
-        ],
-        .renewalInfo: [
-            UTF8Bytes("autoRenewStatus"): numbers(0...1), UTF8Bytes("expirationIntent"): numbers(1...5),
-            UTF8Bytes("priceIncreaseStatus"): numbers(0...1),
-            UTF8Bytes("offerType"): numbers(1...5),
-            UTF8Bytes("offerDiscountType"): words(["FREE_TRIAL", "PAY_AS_YOU_GO", "PAY_UP_FRONT", "ONE_TIME"]),
-            UTF8Bytes("renewalBillingPlanType"): words(["BILLED_UPFRONT", "MONTHLY"]),
-        ],
-        .appTransaction: [UTF8Bytes("originalPlatform"): words(["iOS", "macOS", "tvOS", "visionOS"])],
-        .notification: [
-            UTF8Bytes("notificationType"): words([
-                "CONSUMPTION_REQUEST", "DID_CHANGE_RENEWAL_PREF", "DID_CHANGE_RENEWAL_STATUS", "DID_FAIL_TO_RENEW",
-                "DID_RENEW", "EXPIRED", "EXTERNAL_PURCHASE_TOKEN", "GRACE_PERIOD_EXPIRED", "METADATA_UPDATE", "MIGRATE",
-                "MIGRATION", "OFFER_REDEEMED", "ONE_TIME_CHARGE", "PRICE_CHANGE", "PRICE_INCREASE", "REFUND",
-                "REFUND_DECLINED", "REFUND_REVERSED", "RENEWAL_EXTENDED", "RENEWAL_EXTENSION", "RESCIND_CONSENT",
-                "REVOKE",
-                "SUBSCRIBED", "TEST", "UNCLAIM_SEATS",
-            ]),
-            UTF8Bytes("subtype"): words([
-                "ACCEPTED", "ACTIVE_TOKEN_REMINDER", "AUTO_RENEW_DISABLED", "AUTO_RENEW_ENABLED", "BILLING_RECOVERY",
-                "BILLING_RETRY", "CREATED", "DECREASE_QUANTITY", "DOWNGRADE", "FAILURE", "GRACE_PERIOD",
-                "INCREASE_QUANTITY", "INITIAL_BUY", "PENDING", "PRICE_INCREASE", "PRODUCT_NOT_FOR_SALE", "RESUBSCRIBE",
-                "SEATS", "SUMMARY", "UNREPORTED", "UPGRADE", "VOLUNTARY",
-            ]),
-            UTF8Bytes("status"): numbers(1...5), UTF8Bytes("tokenType"): words(["ACQUISITION", "SERVICES"]),
-            UTF8Bytes("consumptionRequestReason"): words([
-                "UNINTENDED_PURCHASE", "FULFILLMENT_ISSUE", "UNSATISFIED_WITH_PURCHASE", "LEGAL", "OTHER",
-            ]),
-        ],
-    ]
+/// The places of values that this version does not know.
+///
+/// Nothing is parsed for them but small objects: the values are where the verifier found the members.
+private struct UnknownValues {
+    private var found: Set<UTF8Bytes> = []
 
-    private static func words(_ words: [String]) -> Set<UTF8Bytes> { Set(words.map { UTF8Bytes("\"\($0)\"") }) }
-    private static func numbers(_ numbers: ClosedRange<Int>) -> Set<UTF8Bytes> {
-        Set(numbers.map { UTF8Bytes(String($0)) })
+    init(_ verified: Verified<some JWSClaims>) { add(verified) }
+
+    mutating func add<Payload: JWSClaims>(_ verified: Verified<Payload>) {
+        verified.payload.members.findUnknownValues { found.insert(UTF8Bytes("\(Payload.kind.rawValue).\($0)")) }
     }
 
-    /// - Parameter objects: Payloads. Members are looked for in their objects, too.
-    fileprivate static func places(_ objects: [(kind: JWSKind, object: JWSObject)]) -> [String] {
-        var places: Set<UTF8Bytes> = []
-        for (kind, object) in objects {
-            guard let known = known[kind] else { continue }
-            let text = Array(object.text.utf8)
-            // It was read before, so that reading it again cannot fail.
-            try? JSONCursor.decode(text.span) { (cursor) throws(JSONError) in
-                try read(&cursor) { name, range in
-                    let value = UTF8Bytes(text[range])
-                    guard let values = known[UTF8Bytes(name)], !values.contains(value), value != null else { return }
-                    places.insert(UTF8Bytes("\(kind.rawValue).\(name)"))
-                }
+    var places: [String] { found.sorted().map(\.string) }
+}
+
+extension JWSMembers where Member: JWSMember {
+    /// Passes the names of the members whose values this version does not know, in objects of this one, too.
+    fileprivate func findUnknownValues(_ found: (String) -> Void) {
+        for entry in entries {
+            if let known = entry.member.knownValues {
+                if !known.contains(text, entry.value.range) { found(entry.member.rawValue) }
+            } else if case .object(let record) = entry.member.valueType {
+                record.findUnknownValues(text, at: entry.value.range.lowerBound, found)
             }
         }
-        return places.sorted().map(\.string)
+    }
+}
+
+extension JWSRecord {
+    fileprivate static func findUnknownValues(_ text: [UInt8], at start: Int, _ found: (String) -> Void) {
+        guard Member.allCases.contains(where: { $0.knownValues != nil }) else { return }
+        var cursor = JSONCursor(text.span, from: start)
+        // One that decides nothing can be something else than an object.
+        try? JWSMembers<Member>(text, &cursor).findUnknownValues(found)
+    }
+}
+
+/// The values of one of Apple's enumerations, as JSON.
+struct KnownValues: Sendable {
+    private let texts: [[UInt8]]
+
+    fileprivate init(_ words: String...) { texts = words.map { Array("\"\($0)\"".utf8) } }
+    fileprivate init(_ words: [some RawRepresentable<String>]) {
+        texts = words.map { Array("\"\($0.rawValue)\"".utf8) }
+    }
+    fileprivate init(_ numbers: ClosedRange<Int>) { texts = numbers.map { Array(String($0).utf8) } }
+
+    fileprivate func contains(_ text: [UInt8], _ range: Range<Int>) -> Bool {
+        texts.contains { $0.count == range.count && text[range].elementsEqual($0) } || containsOtherwise(text, range)
     }
 
-    private static let null = UTF8Bytes("null")
+    /// Letters can be escaped.
+    private func containsOtherwise(_ text: [UInt8], _ range: Range<Int>) -> Bool {
+        guard text[range].contains(UInt8(ascii: "\\")) else { return false }
+        var cursor = JSONCursor(text.span, from: range.lowerBound)
+        guard let word = try? cursor.readString().bytes else { return false }
+        let quote = [UInt8(ascii: "\"")]
+        return texts.contains(quote + word + quote)
+    }
+}
 
-    private static func read(
-        _ cursor: inout JSONCursor, _ found: (String, Range<Int>) -> Void
-    ) throws(JSONError) {
-        try cursor.readObject { (cursor, name) throws(JSONError) in
-            if try cursor.peekType() == .object { return try read(&cursor, found) }
-            let name = name.value
-            found(name, try cursor.skipValue())
+// MARK: - The enumerations
+
+extension KnownValues {
+    fileprivate static let productTypes = KnownValues(ProductType.known)
+    fileprivate static let ownershipTypes = KnownValues(OwnershipType.known)
+    fileprivate static let offerTypes = KnownValues(1...5)
+    fileprivate static let offerDiscountTypes = KnownValues("FREE_TRIAL", "PAY_AS_YOU_GO", "PAY_UP_FRONT", "ONE_TIME")
+    fileprivate static let transactionReasons = KnownValues("PURCHASE", "RENEWAL")
+    fileprivate static let flags = KnownValues(0...1)
+    fileprivate static let revocationTypes = KnownValues(
+        "REFUND_FULL", "REFUND_PRORATED", "FAMILY_REVOKE", "ASSIGNMENT_REVOKE")
+    fileprivate static let additionalTransactionReasons = KnownValues("SEAT_ADDITION")
+    fileprivate static let invitationManagements = KnownValues("APPLE", "DEVELOPER")
+    fileprivate static let billingPlanTypes = KnownValues("BILLED_UPFRONT", "MONTHLY")
+    fileprivate static let expirationIntents = KnownValues(1...5)
+    fileprivate static let platforms = KnownValues("iOS", "macOS", "tvOS", "visionOS")
+    fileprivate static let notificationTypes = KnownValues(
+        "CONSUMPTION_REQUEST", "DID_CHANGE_RENEWAL_PREF", "DID_CHANGE_RENEWAL_STATUS", "DID_FAIL_TO_RENEW",
+        "DID_RENEW", "EXPIRED", "EXTERNAL_PURCHASE_TOKEN", "GRACE_PERIOD_EXPIRED", "METADATA_UPDATE", "MIGRATE",
+        "MIGRATION", "OFFER_REDEEMED", "ONE_TIME_CHARGE", "PRICE_CHANGE", "PRICE_INCREASE", "REFUND",
+        "REFUND_DECLINED", "REFUND_REVERSED", "RENEWAL_EXTENDED", "RENEWAL_EXTENSION", "RESCIND_CONSENT", "REVOKE",
+        "SUBSCRIBED", "TEST", "UNCLAIM_SEATS")
+    fileprivate static let subtypes = KnownValues(
+        "ACCEPTED", "ACTIVE_TOKEN_REMINDER", "AUTO_RENEW_DISABLED", "AUTO_RENEW_ENABLED", "BILLING_RECOVERY",
+        "BILLING_RETRY", "CREATED", "DECREASE_QUANTITY", "DOWNGRADE", "FAILURE", "GRACE_PERIOD", "INCREASE_QUANTITY",
+        "INITIAL_BUY", "PENDING", "PRICE_INCREASE", "PRODUCT_NOT_FOR_SALE", "RESUBSCRIBE", "SEATS", "SUMMARY",
+        "UNREPORTED", "UPGRADE", "VOLUNTARY")
+    fileprivate static let statuses = KnownValues(1...5)
+    fileprivate static let consumptionRequestReasons = KnownValues(
+        "UNINTENDED_PURCHASE", "FULFILLMENT_ISSUE", "UNSATISFIED_WITH_PURCHASE", "LEGAL", "OTHER")
+    fileprivate static let tokenTypes = KnownValues("ACQUISITION", "SERVICES")
+}
+
+extension TransactionInfo.Member {
+    var knownValues: KnownValues? {
+        switch self {
+        case .type: .productTypes
+        case .inAppOwnershipType: .ownershipTypes
+        case .offerType: .offerTypes
+        case .offerDiscountType: .offerDiscountTypes
+        case .transactionReason: .transactionReasons
+        case .revocationReason: .flags
+        case .revocationType: .revocationTypes
+        case .additionalTransactionReason: .additionalTransactionReasons
+        case .billingPlanType: .billingPlanTypes
+        default: nil
         }
     }
+}
+
+extension MultiSeatInfo.Member {
+    var knownValues: KnownValues? { self == .invitationManagement ? .invitationManagements : nil }
+}
+
+extension RenewalInfo.Member {
+    var knownValues: KnownValues? {
+        switch self {
+        case .autoRenewStatus, .priceIncreaseStatus: .flags
+        case .expirationIntent: .expirationIntents
+        case .offerType: .offerTypes
+        case .offerDiscountType: .offerDiscountTypes
+        case .renewalBillingPlanType: .billingPlanTypes
+        default: nil
+        }
+    }
+}
+
+extension AppTransaction.Member {
+    var knownValues: KnownValues? { self == .originalPlatform ? .platforms : nil }
+}
+
+extension AppStoreNotification.Member {
+    var knownValues: KnownValues? {
+        switch self {
+        case .notificationType: .notificationTypes
+        case .subtype: .subtypes
+        default: nil
+        }
+    }
+}
+
+extension NotificationData.Member {
+    var knownValues: KnownValues? {
+        switch self {
+        case .status: .statuses
+        case .consumptionRequestReason: .consumptionRequestReasons
+        default: nil
+        }
+    }
+}
+
+extension ExternalPurchaseToken.Member {
+    var knownValues: KnownValues? { self == .tokenType ? .tokenTypes : nil }
 }

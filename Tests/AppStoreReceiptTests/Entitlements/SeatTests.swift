@@ -123,6 +123,16 @@ import Testing
         #expect(try entitlements([first, copy]).codes == ["1": "revoked", "2": "revoked"])
     }
 
+    @Test func `a receipt's dates in whole seconds make no renewal an addition`() throws {
+        let half = 0.5 / 86_400
+        let eight = Transaction.seats("1", half..<30 + half, 8, reason: .seatAddition)
+        var renewal = try Transaction.period("2", 30..<60).purchase()
+        (renewal.isUpgraded, renewal.ownershipType, renewal.quantity) = (nil, nil, 8)
+        let entitlements = Entitlements(trustingStored: [try eight.purchase(), renewal], at: day(40))
+        #expect(entitlements.codes == ["1": "expired", "2": "active"])
+        #expect(entitlements.items.map(\.firstTransactionID) == ["1", "2"])
+    }
+
     @Test func `what was bought again after an upgrade is another period`() throws {
         var (first, again) = (Transaction.seats("1", 0..<30, 8), Transaction.seats("3", 20..<50, 2))
         let gold = Transaction.period("2", 10..<40, "gold")

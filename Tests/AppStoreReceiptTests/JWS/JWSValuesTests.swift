@@ -63,16 +63,38 @@ import Testing
         #expect(try Minted.verifier().verify(receipt.signed(by: Minted.authority)).unknownValues == [])
     }
 
-    @Test func `each name of a member's values is known`() throws {
-        for (place, kind) in [("transaction", JWSKind.transaction), ("renewal information", .renewalInfo)] {
-            for row in try Article("WhatOfflineVerificationCanKnow").rows(under: "What an unknown value means")
-            where row[1].hasPrefix(place) {
-                for name in row[0].components(separatedBy: ", ") where !row[0].contains("environment") {
-                    let member = name.replacing("`", with: "")
-                    #expect(UnknownValues.known[kind]?[UTF8Bytes(member)] != nil, "\(member)")
-                }
-            }
+    @Test func `what is escaped is known, and another object has members of its own`() throws {
+        let authority = try Minted.ellipticAuthority
+        var transaction = JWSBuilder.transaction(bundleID: Minted.bundleID, productID: "pro", transactionID: "1")
+        transaction.payload["type"] = .raw(#""Non-Con\u0073umable""#)
+        transaction.payload["new"] = ["type": 3, "offerType": 99]
+        transaction.payload["commitmentInfo"] = ["type": 3]
+        let unknown = { try Minted.verifier().verify(transaction.signed(by: authority)).unknownValues }
+        transaction.payload["multiSeatInfo"] = ["offerType": 99]
+        #expect(try unknown() == [])
+        transaction.payload["offerType"] = "five"
+        transaction.payload["type"] = .raw(#""Non-Con\u0073umables""#)
+        #expect(try unknown() == ["transaction.offerType", "transaction.type"])
+    }
+
+    @Test func `the article's table has each member that has known values, and no other`() throws {
+        func members<Member: JWSMember>(_: Member.Type) -> [String] {
+            Member.allCases.filter { $0.knownValues != nil }.map(\.rawValue)
         }
+        let known = [
+            "transactions": members(TransactionInfo.Member.self) + members(MultiSeatInfo.Member.self),
+            "renewal information": members(RenewalInfo.Member.self),
+            "app transactions": members(AppTransaction.Member.self),
+            "notifications": members(AppStoreNotification.Member.self) + members(NotificationData.Member.self)
+                + members(ExternalPurchaseToken.Member.self),
+        ]
+        var listed: [String: Set<String>] = [:]
+        for row in try Article("WhatOfflineVerificationCanKnow").rows(under: "What an unknown value means")
+        where row[1] != "all" {
+            let names = row[0].components(separatedBy: ", ").map { $0.replacing("`", with: "") }
+            listed[row[1].components(separatedBy: ";")[0], default: []].formUnion(names)
+        }
+        #expect(listed == known.mapValues(Set.init))
     }
 
     @Test func `an empty identifier is none, and stays in the payload`() throws {
