@@ -106,7 +106,8 @@ def check():
     subscribe("anna", "15", type="Consumable", expiresDate=None)
     for expected, code, account, number, more in [
         (401, "notSignedIn", "", "10", {}), (403, "notYours", "anna", "14", {}), (403, "notYours", "ben", "10", {}),
-        (403, "notYours", "nobody", "10", {}), (403, "notYours", "anna", "11", {}), (403, "notBought", "carl", "12", {}),
+        (403, "notYours", "nobody", "10", {}), (403, "notYours", "anna", "10 ", {}), (403, "notYours", "anna", "010", {}),
+        (403, "notYours", "anna", "10\0", {}), (403, "notYours", "anna", "\u0661\u0660", {}), (403, "notYours", "anna", "11", {}), (403, "notBought", "carl", "12", {}),
         (403, "notBought", "dora", "13", {}), (403, "notEligible", "erik", "16", {}),
         (403, "notEligible", "finn", "17", {}), (403, "notASubscription", "anna", "15", {}),
         (404, "noSuchOffer", "anna", "10", {"name": "forever"}), (404, "noSuchOffer", "anna", "10", {"product": "other"}),
@@ -120,6 +121,8 @@ def check():
         request = str(uuid.uuid4())
         answers = [each[0] for each in pool.map(lambda _: offer("anna", "10", request), range(20))]
         assert sorted(answers) == [200] + [409] * 19, answers
+        # Also in another case, as it is the same UUID.
+        assert offer("anna", "10", request.upper()) == (409, {"code": "alreadySigned"})
         answers = [each[0] for each in pool.map(lambda _: offer("anna", "10"), range(100))]
         assert sorted(answers) == [200] + [429] * 99, answers
     # Another account of the same customer, and the subscription in another account.
