@@ -122,7 +122,7 @@ let package = Package(
             ], isExecutable: false),
         fuzz("FuzzASN1", ["SpanASN1"]),
         fuzz("FuzzPKCS7", ["SpanASN1", "SpanPKCS7"]),
-        fuzz("FuzzRequest", ["AppStoreReceipt", "StrictText"]),
+        fuzz("FuzzRequest", ["AppStoreReceipt", "AppStoreReceiptTesting", "StrictText"]),
         fuzz("FuzzReceipt", ["AppStoreReceipt", "AppStoreReceiptTesting", "SignatureTrust", "StrictText"]),
         fuzz("FuzzJWS", ["AppStoreReceipt", "AppStoreReceiptTesting", "SignatureTrust", "StrictText"]),
         fuzz("FuzzTransactionReceipt", ["SpanASN1", "AppStoreReceipt", "AppStoreReceiptTesting", "StrictText"]),

@@ -123,7 +123,14 @@ extension AppStoreVerifier {
     ) throws(VerificationError) -> Value {
         let received = ReceivedEvidence(jws, as: .jws, policy.limits)
         return try counters.counting { () throws(VerificationError) in
-            try jws.withEvidenceBytes { (bytes) throws(VerificationError) in try verify(received.text(in: bytes)) }
+            try jws.withEvidenceBytes { (bytes) throws(VerificationError) in
+                let text = try received.text(in: bytes)
+                do throws(VerificationError) {
+                    return try verify(text)
+                } catch {
+                    throw received.placed(error)
+                }
+            }
         }
     }
 }

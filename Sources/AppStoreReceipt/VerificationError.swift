@@ -236,6 +236,12 @@ extension VerificationError {
         return reason.offset.map { start + $0 }
     }
 
+    /// Whether the position of the fault is in a text that was decoded, and so none in the text that was received.
+    var isInDecodedText: Bool {
+        guard let circumstances else { return false }
+        return circumstances.start == nil && reason.isOfText && reason.offset != nil
+    }
+
     /// The bytes that ``offset`` counts; `nil` if there is no offset.
     public var offsetBase: OffsetBase? {
         guard offset != nil else { return nil }

@@ -57,16 +57,37 @@ import Testing
         }
     }
 
-    @Test func `decode, entitlements and batch unwrap, too`() throws {
-        let file = Self.path("clients/unity.json")
-        let decoded = try run("decode", "--format", "json", file).objects()[0]
-        #expect(decoded["unwrapped"] as? [String] == ["unity"])
-        let decision = run(["entitlements", "--format", "json"] + Self.options + [file])
-        #expect(try decision.status == 0 && (decision.objects()[0]["refused"] as? [Any])?.isEmpty == true)
+    @Test func `decode, entitlements and batch unwrap or name each shape, too`() throws {
+        let shapes = try Self.shapes()
+        let files = shapes.map { Self.path($0.file) }
+        func expect(_ object: NSDictionary?, _ shape: Shape, _ door: String) {
+            #expect(object?["unwrapped"] as? [String] == shape.unwrapped, "\(door): \(shape.file)")
+            let code = (object?["error"] as? NSDictionary)?["code"] as? String
+            #expect(object != nil && code == shape.code, "\(door): \(shape.file)")
+        }
+        let decoded = try run(["decode", "--format", "json"] + files).objects()
+        #expect(decoded.count == shapes.count)
+        for (shape, object) in zip(shapes, decoded) { expect(object, shape, "decode") }
+        let decision = try run(["entitlements", "--format", "json"] + Self.options + files).objects()[0]
+        let accepted = try #require(decision["accepted"] as? [NSDictionary])
+        let refused = try #require(decision["refused"] as? [NSDictionary])
+        #expect(accepted.count + refused.count == shapes.count)
+        for (shape, file) in zip(shapes, files) {
+            let pieces = shape.code == nil ? accepted : refused
+            expect(pieces.first { $0["file"] as? String == file }, shape, "entitlements")
+        }
+        // A line is one piece.
         let folder = try TemporaryFolder()
-        let lines = try folder.write("lines.txt", Array(Data(contentsOf: URL(filePath: file))) + [0x0A])
-        let line = try run(["batch"] + Self.options + [lines]).objects()[0]
-        #expect(line["unwrapped"] as? [String] == ["unity"])
-        #expect((line["input"] as? NSDictionary)?["Payload"] == nil)
+        let texts = try files.map { try Data(contentsOf: URL(filePath: $0)) }
+        let isLine = texts.map { !$0.contains(0x0A) && !$0.contains(0x0D) }
+        let lines = zip(texts, isLine).filter(\.1).map { Array($0.0) + [0x0A] }
+        let verdicts = try run(["batch"] + Self.options + [folder.write("lines.txt", Array(lines.joined()))]).objects()
+        let ofLines = zip(shapes, isLine).filter(\.1).map(\.0)
+        #expect(verdicts.count == ofLines.count && ofLines.count >= 40)
+        for (shape, object) in zip(ofLines, verdicts) { expect(object, shape, "batch") }
+        // What was in a wrapper is no other member.
+        for (shape, object) in zip(ofLines, verdicts) where shape.unwrapped != nil {
+            #expect((object["input"] as? NSDictionary)?["Payload"] == nil, "\(shape.file)")
+        }
     }
 }

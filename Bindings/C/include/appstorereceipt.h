@@ -303,13 +303,13 @@ asr_status asr_verify(
  * lengths       the length of each piece
  * count         the number of pieces, at most 1000
  * date          the date to decide for; usually ASR_DATE_NOW. It must not be ASR_DATE_SIGNING.
- * json          receives {"schema":1,"at":…,"items":[…],"refused":[…]}. Each transaction is one item:
+ * json          receives {"schema":1,"at":…,"items":[…],"accepted":[…],"refused":[…]}. Each transaction is one item:
  *                   {"transaction_id":…,"original_transaction_id":…,"product_id":…,"access":…,
  *                    "gives_access":…,"grantable":…,"until":…,"quantity":…,…}
  *               "access" is "active", "owned", "consumable", "not-yet", "expired", "revoked", "upgraded", "length-unknown" or "undetermined".
  *               "gives_access" is true if the product may be used at the date. "grantable" is true if the transaction can be granted, once:
- *               it gives access, or is a consumable with a quantity of at least 1. Each piece that is refused is {"index":…,"error":{…}}, where the index counts from 0.
- *               The refused pieces give access to nothing; the others count.
+ *               it gives access, or is a consumable with a quantity of at least 1. Each piece that is accepted is {"index":…}, and each that is refused
+ *               {"index":…,"error":{…}}, where the index counts from 0. One that was in something else has "unwrapped". The refused pieces give access to nothing.
  *
  * RETURN VALUE  ASR_VERIFIED if all pieces were verified. ASR_HOST with "algorithm-unavailable", "out-of-memory" or "libcrypto-failure" if this
  *               host could not verify one: verify all again. Otherwise ASR_REFUSED, also for signed contents that cannot be read or that the options

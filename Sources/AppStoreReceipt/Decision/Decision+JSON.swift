@@ -1,9 +1,11 @@
 import StrictText
 
 extension Decision {
-    /// The decision as one line of JSON: `{"schema":1,"at":…,"next_change":…,"items":[…],"refused":[{"index":…,"error":{…}},…]}`.
+    /// The decision as one line of JSON:
+    /// `{"schema":1,"at":…,"next_change":…,"items":[…],"accepted":[{"index":…},…],"refused":[{"index":…,"error":{…}},…]}`.
     ///
-    /// The members before `refused` are those of ``Entitlements/json``, and `error` is that of ``VerificationError/json``.
+    /// The members before `accepted` are those of ``Entitlements/json``, and `error` is that of ``VerificationError/json``. A piece that was in something else has
+    /// `unwrapped`.
     public var json: String { json(for: .swift) }
 
     /// The same with advice for an audience.
@@ -18,6 +20,10 @@ extension JSONWriter {
     /// - Parameter audience: Whom the advice of the errors is for.
     package mutating func decision(_ decision: Decision, for audience: Audience) {
         beginEntitlements(decision.entitlements)
+        objects("accepted", decision.pieces.lazy.filter { $0.evidence != nil }) { writer, piece in
+            writer.place(piece.place)
+            writer.unwrapped(piece.evidence?.unwrapped ?? [])
+        }
         objects("refused", decision.pieces.lazy.filter { $0.evidence == nil }) { writer, piece in
             writer.place(piece.place)
             switch piece.outcome {

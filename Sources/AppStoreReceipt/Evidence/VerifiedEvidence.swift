@@ -130,7 +130,7 @@ extension VerifiedEvidence {
     }
 
     /// Returns the evidence with the wrappers that were around it.
-    func inside(_ layers: Layers) -> VerifiedEvidence {
+    package func inside(_ layers: Layers) -> VerifiedEvidence {
         switch self {
         case .receipt(let receipt):
             .receipt(VerifiedReceipt(receipt: receipt.receipt, verification: receipt.verification.inside(layers)))

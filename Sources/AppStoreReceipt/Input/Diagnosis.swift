@@ -37,7 +37,7 @@ extension Unwrapper {
             }
             // The wrapper is known: what is wrong is in it.
             let inner = ReceivedEvidence(exactly: text.bytes.span, as: kind, limits)
-            return inner.armorFault.map { $0.within(text) } ?? fault
+            return inner.formFault(in: text.bytes.span).map { $0.within(text) } ?? fault
         }
     }
 
@@ -68,8 +68,18 @@ extension VerificationError {
     /// Returns the error of evidence that was in a wrapper.
     func within(_ text: UnwrappedText) -> VerificationError {
         guard !text.isWhole else { return self }
+        var start = text.start
+        if let circumstances { start = text.place(circumstances.start) }
         return VerificationError(
-            reason, part: part, Circumstances(layers: text.layers, start: text.start, detail: circumstances?.detail))
+            reason, part: part, Circumstances(layers: text.layers, start: start, detail: circumstances?.detail))
+    }
+
+    /// Returns the fault of a text with the place of the text in what was received.
+    ///
+    /// - Parameter start: Where the text begins; `nil` if it was decoded.
+    func within(textAt start: Int?) -> VerificationError {
+        guard part == nil, start != 0 else { return self }
+        return VerificationError(reason, Circumstances(layers: Layers(), start: start, detail: nil))
     }
 
     fileprivate func replaced(by finding: Finding, in text: UnwrappedText) -> VerificationError {

@@ -68,7 +68,8 @@ extension ReceivedEvidence {
             let decoded = try kind.content(of: text, limits).decoded
             self.init(kind, .json, at: decoded == nil ? place : nil, decoded: decoded ?? bytes)
         } catch {
-            self.init(kind, .json, fault: .input(error))
+            let offset = string.offset(ofByte: error.offset)
+            self.init(kind, .json, fault: .input(InputError(error.kind, armor: error.armor, offset: offset)))
         }
     }
 

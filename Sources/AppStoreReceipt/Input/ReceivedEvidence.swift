@@ -64,13 +64,23 @@ package struct ReceivedEvidence: Sendable {
     ///
     /// - Parameter input: The bytes that were received.
     func hasForm(in input: Span<UInt8>) -> Bool {
-        guard fault == nil else { return false }
-        switch kind {
-        case .receipt: return (armor == .binary ? input : decoded.span).isContainerBeginning
-        case .jws:
-            guard let place else { return CompactJWS.hasForm(decoded.span) }
-            return CompactJWS.hasForm(input.extracting(place))
-        case .transactionReceipt: return true
+        guard formFault(in: input) == nil else { return false }
+        return switch kind {
+        case .receipt: (armor == .binary ? input : decoded.span).isContainerBeginning
+        case .jws, .transactionReceipt: true
+        }
+    }
+
+    /// The fault of the armor, or of the three parts of a JWS; `nil` if there is none.
+    ///
+    /// - Parameter input: The bytes that were received.
+    func formFault(in input: Span<UInt8>) -> VerificationError? {
+        guard fault == nil, kind == .jws else { return fault }
+        do throws(VerificationError) {
+            _ = try CompactJWS.decodeUnverified(text(in: input), maximumByteCount: .max)
+            return nil
+        } catch {
+            return placed(error)
         }
     }
 
@@ -83,6 +93,12 @@ package struct ReceivedEvidence: Sendable {
         if let fault { throw fault }
         guard let place else { return decoded.span }
         return input.extracting(place)
+    }
+
+    /// Returns a fault that was found in the content, with its place in what was received.
+    func placed(_ error: VerificationError) -> VerificationError {
+        guard fault == nil, case .compactJWS = error.reason else { return error }
+        return error.within(textAt: place?.lowerBound)
     }
 }
 
@@ -109,16 +125,17 @@ extension ReceivedEvidence {
         do throws(VerificationError) {
             return (try body(self, input), Layers())
         } catch {
-            fault = error
+            fault = placed(error)
         }
         guard mayBeWrapped, fault.isOfForm, form.limits.allow(input) else { throw fault }
         let unwrapper = Unwrapper(as: acceptedKind, form.limits)
         let reading = unwrapper.read(input)
         if case .evidence(let text) = reading, !form.isStrict {
+            let evidence = ReceivedEvidence(copying: text.bytes.span, as: acceptedKind, form.limits)
             do throws(VerificationError) {
-                let evidence = ReceivedEvidence(copying: text.bytes.span, as: acceptedKind, form.limits)
                 return (try body(evidence, text.bytes.span), text.layers)
             } catch {
+                let error = evidence.placed(error)
                 throw error.isOfForm ? unwrapper.diagnosis(of: text, after: error) : error.within(text)
             }
         }

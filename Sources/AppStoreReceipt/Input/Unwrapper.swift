@@ -32,7 +32,8 @@ package struct UnwrappedText: Sendable {
         UnwrappedText(bytes, at: start, in: self.layers.renaming(inside: layers, to: wrapper))
     }
 
-    private func place(_ offset: Int?) -> Int? {
+    /// Returns the position in what was received of a position in ``bytes``.
+    func place(_ offset: Int?) -> Int? {
         guard let start, let offset else { return nil }
         return start + offset
     }

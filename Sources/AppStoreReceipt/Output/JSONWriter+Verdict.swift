@@ -123,7 +123,8 @@ extension JSONWriter {
     }
 
     /// `"error":{"code":…,"stage":…,"category":…,"message":…,"advice":…,"member":…,"found":…,"expected":…,"part":…,"offset":…,"offset_in":…,"form":…,"path":…}`:
-    /// what is not known is left out, and what the policy expected for an audience that may not know it.
+    /// what is not known is left out, and what the policy expected for an audience that may not know it. `offset` is `null` if the text was decoded in which the
+    /// fault is.
     mutating func error(_ error: VerificationError, for audience: Audience) {
         let fault = error.fault
         object("error") { writer in
@@ -140,6 +141,9 @@ extension JSONWriter {
             if let offset = error.offset, let base = error.offsetBase {
                 writer.member("offset", offset)
                 writer.member("offset_in", base.rawValue)
+            } else if error.isInDecodedText {
+                writer.name("offset")
+                writer.null()
             }
             writer.member("form", ifAny: error.armor?.rawValue)
             writer.member("path", ifAny: error.path)

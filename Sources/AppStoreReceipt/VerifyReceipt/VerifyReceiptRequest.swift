@@ -12,6 +12,7 @@ struct VerifyReceiptRequest: Sendable {
         var receiptData: Result<[UInt8], InputError> = .failure(
             InputError(.missingReceiptData, armor: .json, offset: 0))
         var excludesOldTransactions = false
+        var isRepeated = false
         do throws(InputError) {
             try ReceiptText.checkCount(body.count, .json, limits.maximumReceiptByteCount)
             do throws(JSONError) {
@@ -28,13 +29,15 @@ struct VerifyReceiptRequest: Sendable {
                     }
                 }
             } catch {
+                isRepeated = error.kind == .duplicateMember
                 throw InputError(.invalidJSON, armor: .json, offset: error.offset)
             }
         } catch {
             receiptData = .failure(error)
         }
         var evidence = ReceivedEvidence(receiptData: receiptData, limits)
-        evidence.allowWrappers(as: nil)
+        // Which of two members is meant, nobody knows.
+        if !isRepeated { evidence.allowWrappers(as: nil) }
         self.evidence = evidence
         self.excludesOldTransactions = excludesOldTransactions
     }

@@ -1,4 +1,5 @@
 import AppStoreReceipt
+import AppStoreReceiptTesting
 import FuzzSupport
 import StrictText
 
@@ -13,6 +14,7 @@ func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         checkJSON(input)
         checkAnswer(input)
         checkClients(input)
+        checkGenuine(input)
         checkDate(input)
         // This is the most expensive check, so it runs on some inputs only.
         if input.count % 8 == 0 {
@@ -106,8 +108,14 @@ extension [UInt8] {
 
 // MARK: Clients
 
-private let verifier = FuzzAuthority.made {
-    try AppStoreVerifier(policy: FuzzAuthority.policy, trust: .roots([FuzzAuthority.anchor]))
+private let trust = FuzzAuthority.made {
+    AppStoreTrust.roots([FuzzAuthority.anchor, try JWSSigner.authority.trustAnchor])
+}
+private let verifier = FuzzAuthority.made { try AppStoreVerifier(policy: FuzzAuthority.policy, trust: trust) }
+private let strictVerifier = FuzzAuthority.made {
+    var policy = FuzzAuthority.policy
+    policy.requiresStrictForm = true
+    return try AppStoreVerifier(policy: policy, trust: trust)
 }
 
 /// What is found in a wrapper has the verdict that it has alone, and what is refused is not accepted for having been looked at again.
@@ -118,7 +126,7 @@ private func checkClients(_ input: [UInt8]) {
     let verdictAlone = Result { () throws(VerificationError) in try verifier.verify(alone) }
     switch (verdict, verdictAlone) {
     case (.success(let left), .success(let right)):
-        check(left.verdictJSON.utf8.count >= right.verdictJSON.utf8.count, "evidence in a wrapper says less")
+        check(left.inside(Layers()) == right, "evidence in a wrapper is other evidence than alone")
     case (.failure(let left), .failure(let right)):
         check(alone == input || left.code == right.code, "\(left.code) in a wrapper, and \(right.code) alone")
         if left.offsetBase == .text { check(0...input.count ~= (left.offset ?? -1), "\(left) lies outside the input") }
@@ -126,6 +134,65 @@ private func checkClients(_ input: [UInt8]) {
         _ = (left.description, left.json, left.excerpt(of: input))
     default: check(false, "evidence in a wrapper has another verdict than alone")
     }
+}
+
+/// The genuine evidence for which a byte of an input stands: a receipt, and two transactions.
+private let genuine: [UInt8: (text: [UInt8], evidence: VerifiedEvidence)] = FuzzAuthority.made {
+    let receipt = ReceiptBuilder(bundleID: "com.example.app", purchases: [.consumable("coins", transactionID: "1")])
+    let binary = try receipt.signed(by: FuzzAuthority.authority)
+    let transactions = try ["2", "3"].map { id in
+        try JWSBuilder.transaction(bundleID: "com.example.app", productID: "pro", transactionID: id)
+            .signed(by: JWSSigner.authority)
+    }
+    var genuine: [UInt8: (text: [UInt8], evidence: VerifiedEvidence)] = [:]
+    for (byte, text) in zip(UInt8(1)..., [Base64.encode(binary.span)] + transactions) {
+        genuine[byte] = (Array(text.utf8), try verifier.verify(text))
+    }
+    return genuine
+}
+
+/// Whatever is put around genuine evidence: what is accepted is exactly one of its pieces, as if it had been sent alone.
+private func checkGenuine(_ input: [UInt8]) {
+    guard let text = withGenuineEvidence(input) else { return }
+    checkClients(text)
+    checkAnswer(text)
+    guard let evidence = try? verifier.verify(text) else { return }
+    let alone = evidence.inside(Layers())
+    check(genuine.values.contains { $0.evidence == alone }, "what is accepted is not what was put in")
+    let strict = try? strictVerifier.verify(text)
+    check(strict == (evidence.unwrapped.isEmpty ? evidence : nil), "strict form accepts a wrapper, or no evidence")
+}
+
+/// Replaces bytes by the evidence for which they stand, and encodes the text as its first bytes say; `nil` if there is no evidence in it.
+private func withGenuineEvidence(_ input: [UInt8]) -> [UInt8]? {
+    let encodings = input.prefix(4).prefix { 5...7 ~= $0 }
+    var text: [UInt8] = []
+    var pieceCount = 0
+    for byte in input.dropFirst(encodings.count) {
+        if pieceCount < 4, let piece = genuine[byte] {
+            text += piece.text
+            pieceCount += 1
+        } else {
+            text.append(byte)
+        }
+    }
+    guard pieceCount > 0 else { return nil }
+    for encoding in encodings.reversed() {
+        switch encoding {
+        case 5: text = Array(Base64.encode(text.span).utf8)
+        case 6: text = percentEncoded(text)
+        default:
+            var json = JSONWriter()
+            json.string(String(decoding: text, as: UTF8.self))
+            text = json.bytes
+        }
+    }
+    return text
+}
+
+private func percentEncoded(_ text: [UInt8]) -> [UInt8] {
+    let digits = Array("0123456789ABCDEF".utf8)
+    return text.flatMap { [UInt8(ascii: "%"), digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
 }
 
 /// Evidence survives every wrapper.
@@ -138,8 +205,7 @@ private func checkWrappers(_ input: [UInt8]) {
         Array("{\"id\":1,".utf8) + members.joined(separator: ",").utf8 + [UInt8(ascii: "}")]
     }
     let string = String(decoding: text, as: UTF8.self)
-    let digits = Array("0123456789ABCDEF".utf8)
-    let percent = text.flatMap { [UInt8(ascii: "%"), digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+    let percent = percentEncoded(text)
     for wrapped in [
         Array("\"\(string)\"".utf8), percent, Array("a=b&receipt-data=".utf8) + percent,
         Array("data:,\(string)".utf8), Array(Base64.encode(text.span).utf8),
@@ -283,7 +349,7 @@ private func rewrite(_ cursor: inout JSONCursor, _ writer: inout JSONWriter) thr
 // MARK: Answers
 
 private let responder = FuzzAuthority.made {
-    try VerifyReceiptResponder(policy: FuzzAuthority.policy, trust: .roots([FuzzAuthority.anchor]))
+    try VerifyReceiptResponder(policy: FuzzAuthority.policy, trust: trust)
 }
 
 /// For every body, the answer must be JSON with a known status.

@@ -19,30 +19,27 @@ actor Shop {
     }
 }
 
-struct Redemption: Content { let receiptData: String }
 struct Redeemed: Content { let finish: [String] }
 
 func routes(_ app: Application, _ shop: Shop) {
     app.on(.POST, "receipts", body: .collect(maxSize: "1mb")) { request async throws -> Redeemed in
         let account = try request.auth.require(Account.self)
-        let body = try request.content.decode(Redemption.self)
         do throws(VerificationError) {
-            return Redeemed(finish: try await shop.redeem(body.receiptData, account: account.id))
+            return Redeemed(finish: try await shop.redeem(request.body.string ?? "", account: account.id))
         } catch {
             throw Abort(HTTPResponseStatus(statusCode: error.category.httpStatus), reason: error.code)
         }
     }
 }
 
-struct ReceiptRequest: Decodable { let receiptData: String }
 struct ReceiptResponse: ResponseEncodable { let finish: [String] }
 
 func addRoutes(to router: Router<AppRequestContext>, _ shop: Shop) {
     router.post("receipts") { request, context -> ReceiptResponse in
         let account = try context.requireIdentity()
-        let body = try await request.decode(as: ReceiptRequest.self, context: context)
+        let body = try await request.body.collect(upTo: 1 << 20)
         do throws(VerificationError) {
-            return ReceiptResponse(finish: try await shop.redeem(body.receiptData, account: account.id))
+            return ReceiptResponse(finish: try await shop.redeem(String(buffer: body), account: account.id))
         } catch {
             throw HTTPError(HTTPResponse.Status(code: error.category.httpStatus), message: error.code)
         }
@@ -66,7 +63,7 @@ extension AppStoreVerifier {
 
 struct Account: Codable, Sendable { let id: String }
 
-/// A request with a body in JSON, by an account that is known.
+/// A request by an account that is known.
 private struct Incoming: Sendable {
     let body: Data
     let account: Account
@@ -101,16 +98,13 @@ final class Application {
     struct Request: Sendable {
         fileprivate let incoming: Incoming
         var auth: Authentication { .init(account: incoming.account) }
-        var content: ContentContainer { .init(body: incoming.body) }
+        var body: Body { .init(string: String(decoding: incoming.body, as: UTF8.self)) }
     }
     struct Authentication {
         let account: Account
         func require(_ type: Account.Type) throws -> Account { account }
     }
-    struct ContentContainer {
-        let body: Data
-        func decode<T: Decodable>(_ type: T.Type) throws -> T { try JSONDecoder().decode(type, from: body) }
-    }
+    struct Body { let string: String? }
 
     private(set) var handlers: [String: @Sendable (Request) async throws -> any Content] = [:]
 
@@ -144,13 +138,19 @@ struct AppRequestContext: Sendable {
     func requireIdentity() throws -> Account { account }
 }
 
+struct ByteBuffer { fileprivate let bytes: Data }
+
+extension String {
+    init(buffer: ByteBuffer) { self.init(decoding: buffer.bytes, as: UTF8.self) }
+}
+
+struct RequestBody: Sendable {
+    fileprivate let bytes: Data
+    func collect(upTo maximum: Int) async throws -> ByteBuffer { ByteBuffer(bytes: bytes) }
+}
+
 final class Router<Context: Sendable> {
-    struct Request: Sendable {
-        let body: Data
-        func decode<T: Decodable>(as type: T.Type, context: Context) async throws -> T {
-            try JSONDecoder().decode(type, from: body)
-        }
-    }
+    struct Request: Sendable { let body: RequestBody }
 
     private(set) var handlers: [String: @Sendable (Request, Context) async throws -> any ResponseEncodable] = [:]
 
@@ -190,7 +190,7 @@ struct VerifyInAWebBackendTests {
         let account = Account(id: "account")
         var answers: [Answer] = []
         for text in texts {
-            let body = try JSONEncoder().encode(["receiptData": text])
+            let body = Data(text.utf8)
             var answer: Answer
             do {
                 let response = try await vapor(.init(incoming: Incoming(body: body, account: account)))
@@ -200,7 +200,8 @@ struct VerifyInAWebBackendTests {
             }
             answers.append(answer)
             do {
-                let response = try await hummingbird(.init(body: body), AppRequestContext(account: account))
+                let response = try await hummingbird(
+                    .init(body: RequestBody(bytes: body)), AppRequestContext(account: account))
                 answer = .finish(Set(try #require(response as? ReceiptResponse).finish))
             } catch let error as HTTPError {
                 answer = .error(error.status.code, error.message)
@@ -214,14 +215,18 @@ struct VerifyInAWebBackendTests {
         let first = try receipt(.nonConsumable("pro", transactionID: "1"))
         let second = try receipt(
             .consumable("coins", transactionID: "2"), .nonConsumable("not for sale", transactionID: "3"))
-        #expect(try await post([first, first, second]) == [.finish(["1"]), .finish(["1"]), .finish(["2"])])
+        let object = #"{"receipt-data":"\#(first)"}"#
+        #expect(try await post([first, object, second]) == [.finish(["1"]), .finish(["1"]), .finish(["2"])])
     }
 
     @Test func `an endpoint answers an error with the status that it deserves`() async throws {
         let builder = ReceiptBuilder(bundleID: "com.example.app")
         let forged = Data(try builder.signed(by: TestCertificateAuthority())).base64EncodedString()
         #expect(
-            try await post(["MIIC", forged]) == [.error(400, "truncated"), .error(403, "untrusted-chain")])
+            try await post(["MIIC", forged, "", #"{"receiptData":"\#(forged)"}"#]) == [
+                .error(400, "truncated"), .error(403, "untrusted-chain"), .error(400, "empty-input"),
+                .error(400, "evidence-in-member"),
+            ])
     }
 
     @Test func `a verifier computes on a queue as anywhere`() async throws {

@@ -51,7 +51,10 @@ struct DecisionTests {
         ] as [([[UInt8]], Entitlements.Nothing?)] {
             let decision = minted.decision(on: pieces)
             #expect(decision.entitlements.nothing == nothing)
-            let member = nothing.map { #","items":[],"nothing":"\#($0.rawValue)","refused":[]}"# }
+            let accepted = pieces.indices.map { #"{"index":\#($0)}"# }.joined(separator: ",")
+            let member = nothing.map {
+                #","items":[],"nothing":"\#($0.rawValue)","accepted":[\#(accepted)],"refused":[]}"#
+            }
             #expect(member.map { decision.json.hasSuffix($0) } ?? !decision.json.contains(#""nothing""#))
         }
         #expect(try minted.verify(empty).json.hasSuffix(#"},"nothing":"empty-in-app"}"#))
@@ -65,13 +68,27 @@ struct DecisionTests {
         let entitlements = try self.object(decision.entitlements.json)
         for (name, value) in entitlements { #expect(object[name] as? NSObject == value as? NSObject, "\(name)") }
         #expect(
-            Set(object.allKeys.compactMap { $0 as? String }) == ["schema", "at", "next_change", "items", "refused"])
+            Set(object.allKeys.compactMap { $0 as? String }) == [
+                "schema", "at", "next_change", "items", "accepted", "refused",
+            ])
+        #expect(object["accepted"] as? [[String: Int]] == [["index": 0]])
         let refused = try #require(object["refused"] as? [NSDictionary])
         #expect(refused.map { $0["index"] as? Int } == [1, 2])
         for (refusal, error) in zip(refused, decision.refusals.map(\.error)) {
             #expect(try refusal["error"] as? NSObject == self.object(error.json)["error"] as? NSObject)
             #expect(refusal.count == 2)
         }
+    }
+
+    @Test func `each piece says what it was in, whether it is accepted or refused`() throws {
+        func wrapped(_ evidence: [UInt8]) -> [UInt8] {
+            Array(#""{\"Store\":\"AppleAppStore\",\"Payload\":\"\#(Base64.encode(evidence.span))\"}""#.utf8)
+        }
+        let decision = verifier.decision(on: [wrapped(receipt), receipt, wrapped(forged)], at: date)
+        let unwrapped = #","unwrapped":["json-string","unity"]"#
+        #expect(
+            decision.json.contains(
+                #","accepted":[{"index":0\#(unwrapped)},{"index":1}],"refused":[{"index":2\#(unwrapped),"error":{"#))
     }
 
     @Test func `a place is a member of its own name, and a file that cannot be read has an error, too`() throws {

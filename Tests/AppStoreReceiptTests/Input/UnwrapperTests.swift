@@ -18,7 +18,7 @@ import Testing
         Data(try ReceiptBuilder(bundleID: Minted.bundleID).signed(by: Minted.authority)).base64EncodedString()
     }
 
-    @Test func `an offset counts bytes of the received text, and there is none where it was decoded`() throws {
+    @Test func `an offset counts bytes of the received text, and is null where it was decoded`() throws {
         let faulty = "MIIC*"
         let unity = #"{"Store":"AppleAppStore","Payload":"\#(faulty)"}"#
         let plain = try Self.error(unity)
@@ -26,7 +26,41 @@ import Testing
         #expect(plain.offset == unity.utf8.count - 3 && plain.offsetBase == .text)
         let escaped = try Self.error(#"{"Store":"AppleAppStore","Payload":"\u004dIIC*"}"#)
         #expect(escaped.code == "invalid-base64" && escaped.offset == nil && escaped.offsetBase == nil)
-        #expect(!escaped.json.contains("offset"))
+        #expect(escaped.json.contains(#","offset":null,"#) && !escaped.json.contains("offset_in"))
+        // Whose position is in the signed contents, or nowhere, has no other than that.
+        #expect(try Self.error(#"{"Store":"AppleAppStore","Payload":"\u004d"}"#).json.contains(#""offset":null"#))
+        #expect(try !Self.error("200000000000001").json.contains("null"))
+    }
+
+    @Test func `an offset in a JWS counts bytes of the object that it is in`() throws {
+        let head = "eyJhbGciOiJFUzI1NiJ9"
+        for (name, layers) in [
+            ("signedTransactionInfo", []), ("signedPayload", []), ("jwsRepresentation", ["storekit"]),
+        ] {
+            let object = #"{"x":1,"\#(name)":"\#(head).e30.*"}"#
+            let plain = try Self.error(object)
+            #expect(plain.code == "invalid-base64url" && plain.unwrapped == layers, "\(name)")
+            #expect(plain.offset == object.utf8.count - 3 && plain.offsetBase == .text, "\(name)")
+            #expect(plain.excerpt(of: Array(object.utf8))?.contains("*") == true, "\(name)")
+            let escaped = try Self.error(#"{"\#(name)":"\u0065\#(head.dropFirst()).e30.*"}"#)
+            #expect(escaped.code == "invalid-base64url" && escaped.offset == nil, "\(name)")
+            #expect(escaped.json.contains(#""offset":null"#), "\(name)")
+            let string = #""{\"\#(name)\":\"\#(head).e30.*\"}""#
+            let quoted = try Self.error(string)
+            #expect(quoted.code == "invalid-base64url" && quoted.json.contains(#""offset":null"#), "\(name)")
+            let encoded = try Self.error(#"data:,\#(object.replacing(" ", with: ""))"#)
+            #expect(encoded.code == "invalid-base64url" && encoded.offset == "data:,".utf8.count + plain.offset!)
+        }
+        let verifier = try Minted.verifier()
+        let body = #" {"signedPayload":"\#(head).e30.*"}"#
+        let ofApple = try #require(throws: VerificationError.self) { try verifier.verifyNotification(body) }
+        #expect(ofApple.offset == body.utf8.count - 3 && ofApple.unwrapped.isEmpty)
+    }
+
+    @Test func `an offset in a transaction receipt counts bytes of the object that it is in`() throws {
+        let object = #"{"receipt-data":"ewoJInNpZ25hdHVyZSIgPSAi*"}"#
+        let error = try Self.error(object)
+        #expect(error.code == "invalid-base64" && error.offset == object.utf8.count - 3)
     }
 
     @Test func `a policy that refuses evidence says what it was in`() throws {

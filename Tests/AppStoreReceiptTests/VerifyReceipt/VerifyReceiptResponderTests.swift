@@ -340,6 +340,27 @@ struct VerifyReceiptResponderTests {
         ] { #expect(responder.answer(to: Array(body.utf8)).status == .valid) }
     }
 
+    @Test func `a body that repeats a member that is read is refused, whatever is in it`() throws {
+        let binary = try Self.builder().signed(by: Minted.authority)
+        let receipt = Base64.encode(binary.span)
+        let responder = try Self.responder(.production)
+        let data = #""receipt-data":"\#(receipt)""#
+        let old = #""exclude-old-transactions":true"#
+        let unity = #""Store":"AppleAppStore","Payload":"\#(receipt)""#
+        for members in [
+            [data, data], [data, old, old], [old, data, old], [old, old, data], [unity, old, old],
+            [data, old, #""exclude\u002dold-transactions":1"#], [old, old, #""signedPayload":"\#(receipt)""#],
+            [#""receipt-data":"x""#, data],
+        ] {
+            let body = "{\(members.joined(separator: ","))}"
+            let answer = responder.answer(to: Array(body.utf8))
+            #expect(answer.status == .unreadableRequest, "\(body.replacing(receipt, with: "…"))")
+            #expect(throws: VerificationError.self) { try answer.result.get() }
+        }
+        let once = "{\([data, old, #""password":1,"password":2"#].joined(separator: ","))}"
+        #expect(responder.answer(to: Array(once.utf8)).status == .valid)
+    }
+
     @Test func `a body that is much too long for its receipt is refused before it is read`() throws {
         var policy = VerificationPolicy(bundleIDs: nil, environments: [.production])
         policy.limits.maximumReceiptByteCount = 10_000
