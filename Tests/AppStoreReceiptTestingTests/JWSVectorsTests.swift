@@ -40,6 +40,19 @@ struct JWSVectorsTests {
         print("\(expectations.count) vectors of JWS, \(accepted.count) of them accepted")
     }
 
+    @Test func `every purchase of every vector has a key`() throws {
+        var count = 0
+        for expectation in try Self.expectations.get() where expectation.verdict == "accepted" {
+            let verifier = try Self.verifier(expectation.verifier)
+            let evidence = try verifier.verify(Array(try Tree.contents(expectation.file)))
+            for item in Entitlements([evidence], at: .now).items {
+                #expect(item.purchaseKey != nil, "\(expectation.file)")
+                count += 1
+            }
+        }
+        #expect(count >= 20)
+    }
+
     @Test func `nothing is accepted that is not made for Apple's roots`() throws {
         let verifier = try AppStoreVerifier(
             policy: VerificationPolicy(bundleIDs: nil, environments: [.production, .sandbox]))

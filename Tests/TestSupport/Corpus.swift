@@ -39,6 +39,17 @@ package enum Corpus {
         guard let certificate = try certificates.next() else { throw CocoaError(.fileReadCorruptFile) }
         return try TrustAnchor(der: [UInt8](copying: certificate.element.encoded))
     }
+
+    /// The first certificate in the header of a JWS.
+    package static func certificate(inHeaderOf jws: String) throws -> TrustAnchor {
+        let header = jws.prefix { $0 != "." }.replacing("-", with: "+").replacing("_", with: "/")
+        let padding = String(repeating: "=", count: (4 - header.utf8.count % 4) % 4)
+        let object = try JSONSerialization.jsonObject(with: Data(base64Encoded: header + padding) ?? Data())
+        guard let certificates = (object as? NSDictionary)?["x5c"] as? [String],
+            let certificate = certificates.first.flatMap({ Data(base64Encoded: $0) })
+        else { throw CocoaError(.fileReadCorruptFile) }
+        return try TrustAnchor(der: Array(certificate))
+    }
 }
 
 // MARK: - What an independent decoder says

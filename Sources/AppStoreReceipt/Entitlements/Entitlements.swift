@@ -113,14 +113,17 @@ public struct Entitlements: Sendable {
         /// Without a key, do not grant: ask for a transaction of StoreKit 2, which has one. Only receipts from Xcode are
         /// known to lack the id.
         public var purchaseKey: String? { (keys ?? PurchaseKeys(of: purchase))?.key.string }
-        /// The keys that the purchase can have had when less was known, at most about 64: those of its other
-        /// transactions alone, and of a member's, those that they would have as the buyer's. A receipt does not say who
-        /// is a member.
+        /// The keys that the purchase can have had when less was known: those of its other transactions alone, those of
+        /// other dates (old receipts date a transaction by its restoration), and of a member's, those that they would
+        /// have as the buyer's. A receipt does not say who is a member.
+        ///
+        /// There are at most 64, those of this transaction first. Together, the items with one ``purchaseKey`` have all.
+        /// None is the ``purchaseKey`` of another item.
         ///
         /// If the same account was granted the purchase under one of them, it has the purchase already. If another
         /// account was, that is another purchase: the buyer's, whose transaction a member's can resemble.
         public var formerPurchaseKeys: [String] { (keys ?? PurchaseKeys(of: purchase))?.former.map(\.string) ?? [] }
-        /// The keys, if the period has other transactions.
+        /// The keys, where they do not follow from the ``purchase`` alone.
         var keys: PurchaseKeys?
         /// The first known transaction of the purchase or period. It changes when an earlier one arrives.
         @_spi(Ledger) @_spi(Surfaces) public var firstTransactionID: String { firstTransaction.string }

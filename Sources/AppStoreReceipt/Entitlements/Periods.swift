@@ -5,6 +5,9 @@ import StrictText
 struct Source {
     private(set) var purchase: Purchase
     let verification: Verification?
+    /// The purchase dates that Apple signed, in other seconds than the purchase's: an old receipt has the date of the
+    /// last restoration.
+    private let otherDates: [Instant]
     /// What the app states of the product, if it counts.
     private(set) var statedType: StatedProductType?
     /// Whether the evidence does not say the type.
@@ -12,10 +15,19 @@ struct Source {
     /// What the app states of the product and the evidence contradicts.
     private(set) var contradictedType: StatedProductType?
 
-    init(_ purchase: Purchase, _ verification: Verification?) {
+    /// - Parameter evidence: The same purchase as each piece of evidence has it.
+    init(_ purchase: Purchase, _ verification: Verification?, mergedFrom evidence: [Source] = []) {
         self.purchase = purchase
         self.verification = verification
+        var seconds: Set<Int64> = [purchase.purchaseDate.secondsSince1970]
+        let others = evidence.map(\.purchase.purchaseDate).filter { seconds.insert($0.secondsSince1970).inserted }
+        otherDates = others.isEmpty ? [] : Array(others.sorted().prefix(PurchaseKeys.maximumFormerCount))
     }
+
+    var hasOneDate: Bool { otherDates.isEmpty }
+    /// All purchase dates, each second once.
+    var dates: [Instant] { [purchase.purchaseDate] + otherDates }
+    var firstDate: Instant { dates.min() ?? purchase.purchaseDate }
 
     /// Takes what the app states of the product where the evidence does not say it.
     mutating func take(_ stated: StatedProductType) {
@@ -132,7 +144,7 @@ struct Periods {
             let ordered = group.sorted(by: { SignatureOrder($0.purchase) }, <)
             var purchase = ordered[0].purchase
             for later in ordered.dropFirst() { purchase.merge(later.purchase) }
-            return Source(purchase, ordered.last { $0.verification != nil }?.verification)
+            return Source(purchase, ordered.last { $0.verification != nil }?.verification, mergedFrom: ordered)
         }
         return merged.sorted(by: { PurchaseOrder($0.purchase) }, <)
     }
@@ -368,9 +380,8 @@ struct Periods {
             var until = end.flatMap { $0.date == .distantPast ? nil : $0.date }
             if case .consumable = access { until = nil }
             let firstTransaction = UTF8Bytes(transactions[period.transactions[0]].purchase.transactionID)
-            let keys =
-                period.transactions.count == 1
-                ? [] : PurchaseKeys.keys(of: period.transactions.map { transactions[$0].purchase })
+            let sources = period.transactions.map { transactions[$0] }
+            let keys = sources.count == 1 && sources[0].hasOneDate ? [] : PurchaseKeys.keys(of: sources)
             let keysByTransaction = Dictionary(uniqueKeysWithValues: zip(period.transactions, keys))
             let seats = period.seats(at: moment, transactions)
             // What is signed can be any number.
@@ -402,19 +413,14 @@ struct Periods {
         )
     }
 
-    /// Removes former keys that another purchase has now: a member's can have been granted as the buyer's, unless the
-    /// buyer's own is known.
+    /// Removes former keys that another purchase has now, which would be granted again and again: a member's can have been
+    /// granted as the buyer's, and restored transactions of several periods can have had one date.
     private func separateKeys(of items: inout [Entitlements.Item?]) {
-        let hasMembers = transactions.contains { source in
-            source.purchase.ownershipType == .familyShared || source.purchase.ownershipType == .assigned
-        }
-        guard hasMembers else { return }
+        guard items.contains(where: { $0.map { $0.keys != nil || $0.purchase.canHaveFormerKeys } ?? false })
+        else { return }
         let known = items.map { item in item.flatMap { $0.keys ?? PurchaseKeys(of: $0.purchase) } }
         let current = Set(known.compactMap { $0?.key })
-        for (index, keys) in known.enumerated() {
-            guard let keys, keys.former.contains(where: current.contains) else { continue }
-            items[index]?.keys = keys.without(current)
-        }
+        for (index, keys) in known.enumerated() { items[index]?.keys = keys?.without(current) }
     }
 
     /// Returns `nil` for a subscription that has not begun, or whose periods are left out.

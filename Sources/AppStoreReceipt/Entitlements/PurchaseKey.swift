@@ -4,33 +4,15 @@ import StrictText
 
 /// The keys of a purchase or period of one owner.
 struct PurchaseKeys: Hashable {
-    /// More transactions of one period with different dates are not remembered.
+    /// More keys of one transaction are not remembered.
     static let maximumFormerCount = 64
 
     let key: UTF8Bytes
     let former: [UTF8Bytes]
 
-    /// - Parameter purchases: The transactions, the first one first, with original transaction ids.
-    fileprivate init?(_ purchases: [Purchase], of owner: Owner) {
-        guard let first = purchases.first, let key = first.key(of: owner) else { return nil }
-        var seen: Set<UTF8Bytes> = [key]
-        var former: [UTF8Bytes] = []
-        for purchase in purchases {
-            guard former.count < Self.maximumFormerCount else { break }
-            for owner in owner.known(by: purchase) {
-                let original = purchase.key(of: owner)
-                let previous = purchase.previousOriginalTransactionID.flatMap { purchase.key(of: owner, original: $0) }
-                for case let key? in [original, previous] where seen.insert(key).inserted { former.append(key) }
-            }
-        }
-        (self.key, self.former) = (key, former)
-    }
-
-    private init(_ key: UTF8Bytes, _ former: [UTF8Bytes]) { (self.key, self.former) = (key, former) }
-
     /// The keys without former ones that other purchases have.
     func without(_ others: Set<UTF8Bytes>) -> PurchaseKeys {
-        PurchaseKeys(key, former.filter { !others.contains($0) })
+        PurchaseKeys(key: key, former: former.filter { !others.contains($0) })
     }
 }
 
@@ -41,13 +23,18 @@ private enum Owner: Hashable {
     /// transaction of their own.
     case familyMember(appTransactionID: UTF8Bytes?)
     /// A member of a group, to whom a seat is assigned, and who can share the buyer's original transaction.
-    case groupMember(id: UTF8Bytes)
+    case groupMember(appTransactionID: UTF8Bytes)
+    /// A member of a group of whom Apple signed no app transaction.
+    case memberOfTransaction(id: UTF8Bytes)
 
     /// As one transaction says it; `nil` if it is a receipt's.
     init?(_ purchase: Purchase) {
         switch purchase.ownershipType {
         case .familyShared?: self = .familyMember(appTransactionID: purchase.appTransactionID.map(UTF8Bytes.init))
-        case .assigned?: self = .groupMember(id: UTF8Bytes(purchase.appTransactionID ?? purchase.transactionID))
+        case .assigned?:
+            self =
+                purchase.appTransactionID.map { .groupMember(appTransactionID: UTF8Bytes($0)) }
+                ?? .memberOfTransaction(id: UTF8Bytes(purchase.transactionID))
         case nil: return nil
         default: self = .buyer
         }
@@ -58,7 +45,8 @@ private enum Owner: Hashable {
         switch self {
         case .buyer: [self]
         case .familyMember(let id): id == nil ? [self, .buyer] : [self, .familyMember(appTransactionID: nil), .buyer]
-        case .groupMember: [self, .groupMember(id: UTF8Bytes(purchase.transactionID)), .buyer]
+        case .groupMember: [self, .memberOfTransaction(id: UTF8Bytes(purchase.transactionID)), .buyer]
+        case .memberOfTransaction: [self, .buyer]
         }
     }
 
@@ -67,6 +55,7 @@ private enum Owner: Hashable {
         case .buyer: []
         case .familyMember(let id): Array("family \(id?.string ?? "")".utf8)
         case .groupMember(let id): Array("group \(id.string)".utf8)
+        case .memberOfTransaction(let id): Array("group transaction \(id.string)".utf8)
         }
     }
 }
@@ -74,14 +63,45 @@ private enum Owner: Hashable {
 extension PurchaseKeys {
     /// The keys of a transaction that is a whole purchase or period.
     init?(of purchase: Purchase) {
-        self.init([purchase].filter(\.hasOriginalTransaction), of: Owner(purchase) ?? .buyer)
+        guard let keys = Self.keys(of: [Source(purchase, nil)])[0] else { return nil }
+        self = keys
     }
 
     /// The keys of all transactions of a period, in their order.
     ///
+    /// The key is that of the earliest date. The former ones are those of the other transactions and dates, those of
+    /// whom the purchase was taken to be of when less was known, and those before a migration.
+    static func keys(of period: [Source]) -> [PurchaseKeys?] {
+        var indices: [Owner: [Int]] = [:]
+        for (index, owner) in owners(of: period.map(\.purchase)).enumerated()
+        where period[index].purchase.lacksOriginalTransactionID != true {
+            indices[owner, default: []].append(index)
+        }
+        var keys: [PurchaseKeys?] = Array(repeating: nil, count: period.count)
+        for (owner, indices) in indices {
+            guard let first = indices.min(by: { period[$0].firstDate < period[$1].firstDate }),
+                let key = period[first].purchase.key(of: owner, at: period[first].firstDate)
+            else { continue }
+            let own = indices.map { period[$0].keys(of: owner) }
+            let all = Self.distinct(own.joined(), without: key)
+            // Together, the transactions have all keys, however many there are.
+            for (index, own) in zip(indices, own) {
+                keys[index] = PurchaseKeys(key: key, former: Self.distinct(own + all, without: key))
+            }
+        }
+        return keys
+    }
+
+    private static func distinct(_ keys: some Sequence<UTF8Bytes>, without key: UTF8Bytes) -> [UTF8Bytes] {
+        var seen: Set<UTF8Bytes> = [key]
+        return Array(keys.lazy.filter { seen.insert($0).inserted }.prefix(maximumFormerCount))
+    }
+
+    /// The owner of each transaction of a period.
+    ///
     /// A receipt names no owner. Its transactions are those of the buyer, if the period has others of the buyer, or of
     /// the one member whose transactions the period has.
-    static func keys(of period: [Purchase]) -> [PurchaseKeys?] {
+    private static func owners(of period: [Purchase]) -> [Owner] {
         let stated = period.map(Owner.init)
         let known = Set(stated.compactMap(\.self))
         var named = known.filter { $0 != .familyMember(appTransactionID: nil) && $0 != .buyer }
@@ -90,33 +110,52 @@ extension PurchaseKeys {
             named = [.familyMember(appTransactionID: nil)]
         }
         let unstated = known.contains(.buyer) || named.count != 1 ? .buyer : named.first ?? .buyer
-        let owners = stated.map { owner in
+        return stated.map { owner in
             owner == .familyMember(appTransactionID: nil) && family.count == 1
                 ? family.first ?? .buyer : owner ?? unstated
         }
-        var purchases: [Owner: [Purchase]] = [:]
-        for (owner, purchase) in zip(owners, period) where purchase.hasOriginalTransaction {
-            purchases[owner, default: []].append(purchase)
+    }
+}
+
+extension Source {
+    /// The keys of the transaction alone.
+    fileprivate func keys(of owner: Owner) -> [UTF8Bytes] {
+        let originals = [purchase.originalTransactionID, purchase.previousOriginalTransactionID].compactMap(\.self)
+        var keys: [UTF8Bytes] = []
+        for owner in owner.known(by: purchase) {
+            for original in originals {
+                for date in dates {
+                    if let key = purchase.key(of: owner, original: original, at: date) { keys.append(key) }
+                }
+            }
         }
-        let keys = purchases.compactMap { (owner, purchases) in PurchaseKeys(purchases, of: owner).map { (owner, $0) } }
-        let byOwner = Dictionary(uniqueKeysWithValues: keys)
-        return owners.map { byOwner[$0] }
+        return keys
     }
 }
 
 extension Purchase {
-    fileprivate var hasOriginalTransaction: Bool { lacksOriginalTransactionID != true }
+    /// Whether the transaction alone has former keys.
+    var canHaveFormerKeys: Bool {
+        if let _ = previousOriginalTransactionID { return true }
+        return !isOfBuyer
+    }
 
     /// The key of the transaction alone; `nil` if this host's libcrypto has no memory.
     ///
     /// It does not depend on what a receipt cannot say, on the line item, which some evidence lacks, or on the end, which
     /// an extension moves. A receipt has dates in seconds.
-    fileprivate func key(of owner: Owner, original: String? = nil) -> UTF8Bytes? {
-        let isPeriod = expiresDate != nil && productType?.renews ?? true
-        let begin = isPeriod ? "\(purchaseDate.secondsSince1970)" : ""
+    ///
+    /// Old receipts date what was restored by the restoration, several periods alike. Of one that had ended by then, only
+    /// the end is known.
+    fileprivate func key(of owner: Owner, original: String? = nil, at date: Instant) -> UTF8Bytes? {
+        var period = ""
+        if let end = expiresDate?.secondsSince1970, productType?.renews ?? true {
+            let begin = date.secondsSince1970
+            period = begin < end ? "\(begin)" : "until \(end)"
+        }
         let environment = environment?.rawValue ?? "unknown"
         var signed: [UInt8] = []
-        for part in [environment, bundleID ?? "", productID, original ?? originalTransactionID, begin] {
+        for part in [environment, bundleID ?? "", productID, original ?? originalTransactionID, period] {
             signed += Array("\(part.utf8.count):".utf8) + Array(part.utf8)
         }
         signed += owner.text

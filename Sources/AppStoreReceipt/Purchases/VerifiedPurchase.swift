@@ -66,11 +66,11 @@ extension Purchase {
     /// - Parameter record: A complete record.
     fileprivate init(_ record: InAppPurchase, signedDate: Instant) {
         let required = record.requiredValues
+        let original = record.originalTransactionID.flatMap { $0.isEmpty ? nil : $0 }
         self.init(
-            productID: required.productID, transactionID: required.transactionID,
-            originalTransactionID: record.originalTransactionID, quantity: required.quantity,
-            purchaseDate: required.purchaseDate, signedDate: signedDate)
-        lacksOriginalTransactionID = record.originalTransactionID == nil ? true : nil
+            productID: required.productID, transactionID: required.transactionID, originalTransactionID: original,
+            quantity: required.quantity, purchaseDate: required.purchaseDate, signedDate: signedDate)
+        lacksOriginalTransactionID = original == nil ? true : nil
         originalPurchaseDate = record.originalPurchaseDate
         productType = record.productType
         expiresDate = record.expiresDate

@@ -83,7 +83,8 @@ struct Ledger {
         case .revoked: return .revoked
         case .lengthUnknown, .undetermined: return .notGrantable
         }
-        take(item, as: key, for: account)
+        // Together, the transactions of a purchase have all keys that it had.
+        for item in items where item.purchaseKey == key { take(item, as: key, for: account) }
         guard granted[key]?.account ?? account == account else { return .belongsToAnother }
         keys[item.transactionID] = key
         let known = granted.updateValue((account, item.access), forKey: key)

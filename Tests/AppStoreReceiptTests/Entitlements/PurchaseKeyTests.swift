@@ -13,15 +13,15 @@ import Testing
         try #require(Entitlements(trustingStored: purchases, at: day(15)).items.first { $0.transactionID == id })
     }
 
-    /// As a receipt has it: in seconds, and without what receipts cannot say.
-    private func receipt(_ transaction: Transaction) throws -> VerifiedEvidence {
-        var builder = ReceiptBuilder(bundleID: Minted.bundleID, purchases: [transaction.record])
+    private static func receipt(_ records: [ReceiptBuilder.Purchase]) throws -> VerifiedEvidence {
+        var builder = ReceiptBuilder(bundleID: Minted.bundleID, purchases: records)
         builder.creationDate = day(14)
-        return .receipt(try Self.verifier.get().verifyReceipt(builder.signed(by: Minted.authority)))
+        return .receipt(try verifier.get().verifyReceipt(builder.signed(by: Minted.authority)))
     }
 
+    /// As a receipt has it: in seconds, and without what receipts cannot say.
     private func received(_ transaction: Transaction) throws -> Purchase {
-        try #require(receipt(transaction).purchases.first).purchase
+        try #require(Self.receipt([transaction.record]).purchases.first).purchase
     }
 
     private static let verifier = Result { try Minted.verifier() }
@@ -81,16 +81,17 @@ import Testing
         #expect(key.utf8.count <= 255 && key.utf8.allSatisfy { 0x21...0x7E ~= $0 })
     }
 
-    @Test func `only what has no original transaction id has no key, until other evidence has it`() throws {
+    @Test(arguments: [nil, ""])
+    func `only what has no original transaction id has no key, until other evidence has it`(original: String?) throws {
         var record = Transaction.period("1", 10..<40).record
-        record.originalTransactionID = nil
+        record.originalTransactionID = original
         let builder = ReceiptBuilder(bundleID: Minted.bundleID, purchases: [record])
         let bare = try #require(Minted.verified(builder).purchases.first).purchase
         let item = try item(bare)
         #expect(item.purchaseKey == nil && item.formerPurchaseKeys.isEmpty)
         #expect(Entitlements(trustingStored: [bare], at: day(15)).json.contains(#""purchase_key":null,"#))
         #expect(try Purchase(storedJSON: bare.storedJSON).lacksOriginalTransactionID == true)
-        let known = try Transaction.period("1", 10..<40).purchase()
+        let known = try Transaction.period("1", 10..<40).purchase(signed: 1)
         for purchases in [[bare, known], [known, bare]] {
             let items = Entitlements(trustingStored: purchases, at: day(15)).items
             #expect(try items.map(\.purchaseKey) == [self.item(known).purchaseKey])
@@ -106,7 +107,9 @@ import Testing
         #expect(Set(alone).count == 3)
         let items = Entitlements(trustingStored: purchases, at: day(15)).items
         #expect(items.map(\.purchaseKey) == [alone[0], alone[0], alone[0]])
-        #expect(items.map(\.formerPurchaseKeys) == Array(repeating: [alone[1], alone[2]], count: 3))
+        // Those of the transaction itself are the first.
+        let former = [[alone[1], alone[2]], [alone[1], alone[2]], [alone[2], alone[1]]]
+        #expect(items.map(\.formerPurchaseKeys) == former)
         let later = Entitlements(trustingStored: purchases.dropFirst(), at: day(15)).items
         #expect(later.map(\.purchaseKey) == [alone[1], alone[1]])
         let json = Entitlements(trustingStored: purchases, at: day(15)).json
@@ -140,6 +143,52 @@ import Testing
         #expect(try item(new).purchaseKey != key && item(new).formerPurchaseKeys == [key])
     }
 
+    @Test func `what was restored together has the date of the restoration, and its periods stay apart`() throws {
+        let periods = [Transaction.period("1", 0..<30), .period("2", 30..<60), .period("3", 60..<90)]
+        let restored = periods.map { period in
+            var period = period
+            period.start = 70
+            return period
+        }
+        let own = try periods.map { try item($0.purchase(), id: $0.id).purchaseKey }
+        let all = try restored.map { try item(received($0), id: $0.id).purchaseKey }
+        #expect(Set(own + all).count == 6 && !all.contains(nil))
+        // The earliest date that is known is that of the period, whatever was signed last.
+        for signed in [1.0, 1000] {
+            for (index, period) in zip(periods, restored).enumerated() {
+                let purchases = try [period.0.purchase(signed: signed), received(period.1)]
+                for purchases in [purchases, purchases.reversed()] {
+                    let items = Entitlements(trustingStored: purchases, at: day(75)).items
+                    #expect(items.map(\.purchaseKey) == [own[index]])
+                    #expect(items.map(\.formerPurchaseKeys) == [[all[index]].compactMap(\.self)])
+                }
+            }
+        }
+    }
+
+    @Test func `no former key of a purchase is the key of another`() throws {
+        // Two periods of which copies were restored together, before either ended.
+        var (copy, other) = (Transaction.period("2", 10..<30), Transaction.period("3", 10..<60))
+        (copy.item, other.item) = ("91", "93")
+        let purchases = try [Transaction.period("1", 0..<30), copy, other].map { try $0.purchase() }
+        let items = Entitlements(trustingStored: purchases, at: day(15)).items
+        #expect(Set(items.map(\.purchaseKey)).count == 2)
+        #expect(items.allSatisfy { $0.formerPurchaseKeys.isEmpty })
+        #expect(try item(copy.purchase(), id: "2").purchaseKey == items[2].purchaseKey)
+        // Its key before a migration.
+        var migrated = try Transaction.period("4", 10..<60).purchase()
+        (migrated.originalTransactionID, migrated.previousOriginalTransactionID) = ("new", "1")
+        #expect(try item(migrated, id: "4").formerPurchaseKeys == [items[2].purchaseKey])
+        let both = Entitlements(trustingStored: [purchases[2], migrated], at: day(15)).items
+        #expect(Set(both.map(\.purchaseKey)).count == 2 && both.allSatisfy { $0.formerPurchaseKeys.isEmpty })
+    }
+
+    @Test func `an app transaction of a member is not another's transaction`() throws {
+        var (one, other) = (Transaction.period("70", 10..<40), Transaction.period("2", 10..<40))
+        (one.ownership, other.ownership, other.appTransaction) = (.assigned, .assigned, "70")
+        #expect(try item(one.purchase(), id: "70").purchaseKey != item(other.purchase(), id: "2").purchaseKey)
+    }
+
     // MARK: A store
 
     /// What an account bought or has as a member, and a piece of evidence of it.
@@ -148,106 +197,162 @@ import Testing
         let evidence: VerifiedEvidence
     }
 
-    /// A history of a buyer and members, and how many purchases each has.
-    private func history(
-        _ generator: inout SeededGenerator
-    ) throws -> (pieces: [Piece], counts: [String: Int], dates: [Instant]) {
-        var pieces: [Piece] = []
-        var counts: [String: Int] = [:]
-        var next = 100
-        func id() -> String {
-            next += 1
-            return "\(next)"
+    /// A random history of a buyer and members, of whom one group shares the buyer's original transaction.
+    private struct History {
+        private(set) var pieces: [Piece] = []
+        /// How many purchases each account has.
+        private(set) var counts: [String: Int] = [:]
+        private(set) var dates: [Instant] = []
+        private var generator: SeededGenerator
+        private var lastID = 100
+        /// All that the buyer has, which each of their receipts can have.
+        private var records: [ReceiptBuilder.Purchase] = []
+
+        init(seed: UInt64) throws {
+            generator = SeededGenerator(seed: seed)
+            let original = id()
+            let starts = (0..<3).map { Double($0) * 30 + Double.random(in: 0..<0.9, using: &generator) }
+            dates = starts.map { day($0 + 20) }
+            let owners: [(String, OwnershipType)] = [
+                ("buyer", .purchased), ("group 1", .assigned), ("group 2", .assigned), ("family 1", .familyShared),
+                ("family 2", .familyShared),
+            ]
+            for (index, (account, ownership)) in owners.enumerated() {
+                let app = ownership == .purchased ? nil : "7\(index)"
+                for start in starts { try addPeriod(start, original, account, ownership, app) }
+                // An invited member has a seat, and nothing else.
+                guard ownership != .assigned else { continue }
+                try addNonConsumable(Double(index), account, ownership, app)
+                if ownership == .purchased { for _ in 0..<2 { try addConsumable(account) } }
+            }
+            for _ in 0..<3 where !records.isEmpty {
+                let kept = records.shuffled(using: &generator).prefix(.random(in: 1...records.count, using: &generator))
+                pieces.append(Piece(account: "buyer", evidence: try PurchaseKeyTests.receipt(Array(kept))))
+            }
         }
-        func add(_ transaction: Transaction, for account: String, fromReceipt: Bool) throws {
-            var transactions = [transaction]
-            if transaction.end != nil, Bool.random(using: &generator) {
-                // An extension.
-                transactions.append(transaction)
-                transactions[1].end = transaction.end.map { $0 + 0.4 }
-            }
-            for transaction in transactions {
-                if Bool.random(using: &generator) || !fromReceipt {
-                    pieces.append(Piece(account: account, evidence: try transaction.verified()))
-                }
-                if fromReceipt, Bool.random(using: &generator) {
-                    pieces.append(Piece(account: account, evidence: try receipt(transaction)))
-                }
-            }
+
+        private mutating func id() -> String {
+            lastID += 1
+            return "\(lastID)"
         }
-        let originalOfAll = id()
-        let kinds: [(String, OwnershipType)] = [
-            ("buyer", .purchased), ("group 1", .assigned), ("group 2", .assigned), ("family 1", .familyShared),
-            ("family 2", .familyShared),
-        ]
-        let starts = (0..<3).map { Double($0) * 30 + Double.random(in: 0..<0.9, using: &generator) }
-        for (index, (account, ownership)) in kinds.enumerated() {
-            for start in starts {
-                var period = Transaction.period(id(), start..<start + 28)
-                (period.original, period.ownership) = (originalOfAll, ownership)
-                period.item = Bool.random(using: &generator) ? nil : id()
-                period.appTransaction = ownership == .purchased ? nil : "7\(index)"
-                counts[account, default: 0] += 1
-                // A copy of the same date needs no line item to be the same. Nothing tells what a receipt has from the
-                // buyer's where another transaction alone says that the period is a member's.
-                let before = pieces.count
-                let hasCopy = Bool.random(using: &generator)
-                try add(period, for: account, fromReceipt: ownership == .purchased || !hasCopy)
-                if ownership != .purchased || pieces.count == before {
-                    pieces.append(Piece(account: account, evidence: try period.verified()))
-                }
-                if hasCopy {
-                    var copy = period
-                    copy.id = id()
-                    if period.item != nil { copy.start += 0.5 }
-                    try add(copy, for: account, fromReceipt: ownership == .purchased)
-                }
-                if ownership == .purchased, Bool.random(using: &generator) {
-                    var added = period
-                    (added.id, added.item, added.start, added.reason) = (id(), id(), start + 8, .seatAddition)
-                    try add(added, for: account, fromReceipt: false)
-                }
-            }
-            guard ownership != .assigned else { continue }
-            var pro = Transaction.nonConsumable(id(), Double(index))
-            (pro.ownership, pro.appTransaction) = (ownership, ownership == .purchased ? nil : "7\(index)")
-            var copy = pro
-            (copy.id, copy.original, copy.start) = (id(), pro.id, 40)
+
+        private mutating func isSo() -> Bool { Bool.random(using: &generator) }
+
+        private mutating func addPeriod(
+            _ start: Double, _ original: String, _ account: String, _ ownership: OwnershipType, _ app: String?
+        ) throws {
             counts[account, default: 0] += 1
-            pieces.append(Piece(account: account, evidence: try pro.verified()))
-            try add(copy, for: account, fromReceipt: false)
-            guard ownership == .purchased else { continue }
-            for _ in 0..<2 {
-                counts[account, default: 0] += 1
-                let coins = Transaction.consumable(id(), 3, quantity: 2)
-                pieces.append(Piece(account: account, evidence: try coins.verified()))
-                pieces.append(Piece(account: account, evidence: try receipt(coins)))
+            var period = Transaction.period(id(), start..<start + 28)
+            (period.original, period.ownership, period.appTransaction) = (original, ownership, app)
+            let isBuyers = ownership == .purchased
+            let hasCopy = isSo()
+            // A copy with another date is known by the line item alone.
+            let isMoved = hasCopy && isSo()
+            // Nothing tells what a receipt has from the buyer's where another transaction alone says that the period
+            // is a member's.
+            let form = Form(hasItem: isMoved, canBeRestored: isMoved || !hasCopy)
+            try add(period, form, for: account, isNeeded: true, inReceipts: isBuyers || !hasCopy)
+            if hasCopy {
+                var copy = period
+                copy.id = id()
+                if isMoved { copy.start += 0.5 }
+                try add(copy, form, for: account, inReceipts: isBuyers)
+            }
+            if isBuyers, isSo() {
+                var added = period
+                (added.id, added.item, added.start, added.reason) = (id(), id(), start + 8, .seatAddition)
+                try add(added, Form(), for: account, inReceipts: false)
             }
         }
-        return (pieces, counts, starts.map { day($0 + 20) })
+
+        private mutating func addNonConsumable(
+            _ start: Double, _ account: String, _ ownership: OwnershipType, _ app: String?
+        ) throws {
+            counts[account, default: 0] += 1
+            var level = Transaction.nonConsumable(id(), start)
+            (level.ownership, level.appTransaction) = (ownership, app)
+            var copy = level
+            (copy.id, copy.original, copy.start) = (id(), level.id, 40)
+            try add(level, Form(), for: account, isNeeded: true, inReceipts: ownership == .purchased)
+            try add(copy, Form(), for: account, inReceipts: ownership == .purchased)
+        }
+
+        private mutating func addConsumable(_ account: String) throws {
+            counts[account, default: 0] += 1
+            let coins = Transaction.consumable(id(), 3, quantity: 2)
+            try add(coins, Form(), for: account, isNeeded: true, inReceipts: true)
+        }
+
+        /// What evidence of a transaction can look like.
+        private struct Form {
+            /// Whether all evidence has the line item.
+            var hasItem = false
+            /// Whether receipts can have the date of a restoration.
+            var canBeRestored = false
+        }
+
+        /// Adds evidence of a transaction: alone, in a notification and in receipts, before and after an extension and a
+        /// restoration, with and without line item.
+        ///
+        /// - Parameters:
+        ///   - isNeeded: Whether there is a JWS at least.
+        ///   - inReceipts: Whether receipts can have it.
+        private mutating func add(
+            _ transaction: Transaction, _ form: Form, for account: String, isNeeded: Bool = false, inReceipts: Bool
+        ) throws {
+            var versions = [transaction]
+            if let end = transaction.end, isSo() {
+                versions.append(transaction)
+                versions[1].end = end + 0.4
+            }
+            for (index, version) in versions.enumerated() {
+                var version = version
+                if !form.hasItem, isSo() { version.item = nil }
+                if isNeeded && index == 0 || isSo() {
+                    let evidence = isSo() ? try version.verified() : try PurchaseKeyTests.notification(version)
+                    pieces.append(Piece(account: account, evidence: evidence))
+                }
+                guard inReceipts, isSo() else { continue }
+                if form.canBeRestored, isSo() { version.start += 10 }
+                if account == "buyer" { records.append(version.record) }
+                pieces.append(Piece(account: account, evidence: try PurchaseKeyTests.receipt([version.record])))
+            }
+        }
     }
 
-    @Test(arguments: 0..<12)
-    func `each purchase is granted once, to whom it belongs, in whatever order its evidence arrives`(number: Int) throws
-    {
-        var generator = SeededGenerator(seed: Sampling.seed &+ UInt64(number))
-        let (pieces, counts, dates) = try history(&generator)
-        for _ in 0..<3 {
-            var ledger = Ledger(catalog: ["basic": .autoRenewable, "pro": .nonConsumable, "coins": .consumable])
-            var granted: [String: Int] = [:]
-            func redeem(_ piece: Piece) {
-                ledger.record(piece.evidence)
-                for date in dates {
-                    for purchase in piece.evidence.purchases.map(\.purchase) {
-                        let outcome = ledger.redeem(purchase, for: piece.account, at: date)
-                        if case .granted = outcome { granted[piece.account, default: 0] += 1 }
+    private static func notification(_ transaction: Transaction) throws -> VerifiedEvidence {
+        let jws = try Minted.jws(transaction.jws(signed: Transaction.signedDay))
+        return try verifier.get().verify(
+            Minted.jws(.notification(.offerRedeemed, bundleID: Minted.bundleID, transaction: jws)))
+    }
+
+    /// Parts that run at the same time.
+    private static let partCount = 4
+
+    @Test(arguments: 0..<partCount)
+    func `each purchase is granted once, to whom it belongs, in whatever order its evidence arrives`(part: Int) throws {
+        let count = Sampling.count("key-histories")
+        if part == 0 { print("purchase keys: seed \(Sampling.seed), \(count) histories") }
+        for number in stride(from: part, to: count, by: Self.partCount) {
+            let history = try History(seed: Sampling.seed &+ UInt64(number))
+            var generator = SeededGenerator(seed: Sampling.seed &+ UInt64(number))
+            for _ in 0..<3 {
+                var ledger = Ledger(catalog: ["basic": .autoRenewable, "pro": .nonConsumable, "coins": .consumable])
+                var granted: [String: Int] = [:]
+                func redeem(_ piece: Piece) {
+                    ledger.record(piece.evidence)
+                    for date in history.dates {
+                        for purchase in piece.evidence.purchases.map(\.purchase) {
+                            let outcome = ledger.redeem(purchase, for: piece.account, at: date)
+                            if case .granted = outcome { granted[piece.account, default: 0] += 1 }
+                        }
                     }
                 }
+                for piece in history.pieces.shuffled(using: &generator) { redeem(piece) }
+                // What a member's receipt was taken for is the buyer's again once a JWS has named the member.
+                for _ in 0..<2 { for piece in history.pieces { redeem(piece) } }
+                #expect(granted == history.counts, "seed \(Sampling.seed) + \(number)")
             }
-            for piece in pieces.shuffled(using: &generator) { redeem(piece) }
-            // What a member's receipt was taken for is the buyer's again once a JWS has named the member.
-            for _ in 0..<2 { for piece in pieces { redeem(piece) } }
-            #expect(granted == counts, "seed \(Sampling.seed) + \(number)")
         }
     }
 
@@ -261,5 +366,29 @@ import Testing
         let items = Entitlements(trustingStored: copies, at: day(15)).items
         #expect(Set(items.map(\.purchaseKey)).count == 1)
         #expect(items.allSatisfy { $0.formerPurchaseKeys.count == PurchaseKeys.maximumFormerCount })
+        // Together, they have the key under which any of them was granted alone.
+        let all = Set(items.map(\.purchaseKey) + items.flatMap(\.formerPurchaseKeys))
+        #expect(all.count == copies.count)
+    }
+
+    @Test func `a purchase of many transactions is granted once, whichever is known first`() throws {
+        let copies = (0..<100).map { index in
+            var copy = Transaction.period("\(index)", 10..<40)
+            (copy.item, copy.start) = ("91", 10 + Double(index) / 86_400)
+            return copy
+        }
+        for first in [0, 1, 64, 65, 66, 99] {
+            var ledger = Ledger(catalog: ["basic": .autoRenewable])
+            var outcomes: [Outcome] = []
+            for evidence in try [Self.receipt([copies[first].record]), Self.receipt(copies.map(\.record))] {
+                ledger.record(evidence)
+                for purchase in evidence.purchases.map(\.purchase) {
+                    outcomes.append(ledger.redeem(purchase, for: "anna", at: day(15)))
+                }
+            }
+            let access = Entitlements.Access.active(until: day(40))
+            #expect(outcomes[0] == .granted(access))
+            #expect(outcomes.dropFirst().allSatisfy { $0 == .alreadyYours(access) }, "\(first)")
+        }
     }
 }

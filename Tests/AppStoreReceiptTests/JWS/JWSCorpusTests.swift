@@ -1,5 +1,4 @@
 import AppStoreReceipt
-import Foundation
 import TestSupport
 import Testing
 
@@ -89,16 +88,10 @@ struct JWSCorpusTests {
 
     @Test func `Xcode's data is verified with its own certificate, in a verifier made for it`() throws {
         for (name, jws) in try Corpus.jws("jws-xcode-") {
-            let header = try #require(jws.split(separator: ".").first).description
-            let padded = header.replacing("-", with: "+").replacing("_", with: "/")
-                .padding(toLength: (header.count + 3) / 4 * 4, withPad: "=", startingAt: 0)
-            let bytes = try #require(Data(base64Encoded: padded))
-            let object = try JSONSerialization.jsonObject(with: bytes)
-            let certificates = try #require((object as? NSDictionary)?["x5c"] as? [String])
-            let certificate = try #require(certificates.first.flatMap { Data(base64Encoded: $0) })
+            let certificate = try Corpus.certificate(inHeaderOf: jws)
             let verifier = try AppStoreVerifier(
                 policy: VerificationPolicy(bundleIDs: nil, environments: [.xcode]),
-                trust: .storeKitTesting([.init(der: Array(certificate))]))
+                trust: .storeKitTesting([certificate]))
             let evidence = try verifier.verify(Array(jws.utf8))
             switch evidence {
             case .transaction(let info):
