@@ -311,6 +311,12 @@ def check_rules(shop):
     shop.notify("DID_RENEW", renewal)
     wait(lambda: shop.shown("anna", "auto-renewable") == {"production": 1}, "the renewal reaches the backend")
     assert {(*key, "6"), (*key, "7")} <= shop.balances().keys()
+    # What Apple dated ahead takes effect by itself: the ledger decides again then, and tells.
+    level = transaction(8, "Non-Consumable")
+    assert shop.redeem("anna", mint({"transaction": level}))[1]["outcomes"] == {"8": "granted"}
+    shop.notify("REFUND", level | {"revocationDate": now() + 4000, "signedDate": now()})
+    assert (*key, "8") in shop.balances()
+    wait(lambda: (*key, "8") not in shop.balances(), "the refund takes effect")
     shop.transfer("anna", "ben")
     wait(lambda: {row[0] for row in shop.balances()} == {"ben"}, "the transfer reaches the backend")
     shop.settle()

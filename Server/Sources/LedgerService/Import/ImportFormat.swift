@@ -7,8 +7,6 @@ struct ImportFormat {
     /// What stands between fields: spreadsheets of many countries write `;`, and MySQL tabs.
     private var separator = UInt8(ascii: ",")
 
-    static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
-
     /// JSON.
     init() {}
 

@@ -231,7 +231,7 @@ package struct LedgerImport {
         var progress = start
         var format = ImportFormat()
         let beginning = try file.read(4096, at: 0)
-        let mark = beginning.starts(with: ImportFormat.byteOrderMark) ? ImportFormat.byteOrderMark.count : 0
+        let mark = beginning.span.byteOrderMarkCount
         var reader = LineReader(file, from: Int64(mark))
         // A file of CSV has no brace before its first comma.
         let first = beginning.dropFirst(mark).first {
