@@ -3,7 +3,7 @@ import SpanASN1
 import TestSupport
 import Testing
 
-@testable import AppStoreReceipt
+@_spi(Surfaces) @testable import AppStoreReceipt
 @testable import SignatureTrust
 
 struct VerificationErrorCategoryTests {
@@ -59,5 +59,12 @@ struct VerificationErrorCategoryTests {
         let unreadable = try JWSBuilder(payload: .raw("[]")).signed(by: Minted.ellipticAuthority)
         let error = try Minted.failure(unreadable)
         #expect(error?.category == .host && error?.isHostFault == false)
+    }
+
+    @Test func `every code has a row by its name, and that of an unknown one is nil`() {
+        for error in VerificationError.all(SignatureTrustError.Kind.allCases.map { SignatureTrustError($0) }) {
+            #expect(Fault.named(error.code)?.code == error.code)
+        }
+        #expect(Fault.named("ok") == nil)
     }
 }

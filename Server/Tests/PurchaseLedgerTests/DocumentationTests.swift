@@ -126,6 +126,39 @@ import Testing
         withExtendedLifetime(location) {}
     }
 
+    @Test func `a back-up is put in place by the server's user, follows no link, and only that user reads it`() throws {
+        let quoted = runbook.components(separatedBy: "-p StateDirectoryMode=0700 \\\n       sh -c '").dropFirst().first
+        let command = try #require(quoted?.components(separatedBy: "' < copy.db").first)
+        let folder = try TemporaryFolder()
+        let (state, copy, other) = ("\(folder.path)/state", "\(folder.path)/copy.db", "\(folder.path)/other")
+        let files = FileManager.default
+        try files.createDirectory(atPath: state, withIntermediateDirectories: false)
+        for (path, text) in [(copy, "copy"), (other, "other"), ("\(state)/ledger.db-wal", "log")] {
+            try Data(text.utf8).write(to: URL(filePath: path))
+        }
+        try files.setAttributes([.posixPermissions: 0o600], ofItemAtPath: copy)
+        try files.createSymbolicLink(atPath: "\(state)/ledger.db", withDestinationPath: other)
+        // Root's shell opens the copy. The command has the folder alone.
+        let isRoot = geteuid() == 0
+        if isRoot { try files.setAttributes([.ownerAccountID: 65_534], ofItemAtPath: state) }
+        let process = Process()
+        process.executableURL = URL(filePath: isRoot ? "/usr/bin/setpriv" : "/bin/sh")
+        process.arguments =
+            (isRoot ? ["--reuid=65534", "--regid=65534", "--clear-groups", "/bin/sh"] : [])
+            + ["-c", command.replacing("/var/lib/receipt-server", with: state)]
+        process.standardInput = try FileHandle(forReadingFrom: URL(filePath: copy))
+        try process.run()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        #expect(try files.contentsOfDirectory(atPath: state) == ["ledger.db"])
+        let attributes = try files.attributesOfItem(atPath: "\(state)/ledger.db")
+        #expect(
+            attributes[.type] as? FileAttributeType == .typeRegular && attributes[.posixPermissions] as? Int == 0o600)
+        if isRoot { #expect(attributes[.ownerAccountID] as? Int == 65_534) }
+        #expect(try String(contentsOfFile: "\(state)/ledger.db", encoding: .utf8) == "copy")
+        #expect(try String(contentsOfFile: other, encoding: .utf8) == "other")
+    }
+
     @Test func `the code of the page compiles and grants`() throws {
         let folder = try TemporaryFolder()
         let verifier = try Minted.verifier.get()

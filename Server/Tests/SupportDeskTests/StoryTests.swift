@@ -206,4 +206,22 @@ import TrialSupport
         #expect(words(order).contains("This server is not set up to ask Apple."))
         #expect(!words(order).contains("ask the customer for the order id"))
     }
+
+    @Test func `of a refusal whose evidence was not kept, the request tells what it means and what staff do`() throws {
+        let desk = try DeskFixture()
+        let browser = try desk.browser()
+        let forged = try Data(desk.evidence.receipt(isForged: true)).base64EncodedString()
+        let other = try Data(desk.evidence.receipt(bundleID: "com.example.other")).base64EncodedString()
+        let rows = [
+            ("eve", forged, "grant nothing for it"), ("zoe", other, "It is from another app"),
+            ("bob", "{\"transactionId\":\"2000000001\",\"productId\":\"coins\"}", "jwsRepresentation"),
+            ("amy", "<!DOCTYPE html><html><body>502</body></html>", "Check the address from which"),
+        ]
+        for (account, evidence, meaning) in rows {
+            try desk.redeem(evidence, for: account)
+            let page = try words(browser.search("request-of-\(account)"))
+            #expect(page.contains(meaning), "\(page)")
+            #expect(!page.contains(" --") || page.contains("--keep-evidence"))
+        }
+    }
 }

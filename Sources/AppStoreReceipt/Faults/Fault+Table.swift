@@ -457,3 +457,27 @@ extension ConfigurationFault {
         }
     }
 }
+
+// MARK: - Rows by their codes
+
+extension Fault {
+    /// The rows of everything that a verifier says, in the order of its stages.
+    static let all: [Fault] = {
+        var all = InputError.Kind.allCases.map(\.fault)
+        all += ASN1DecodingError.Kind.allCases.map(\.containerFault)
+        all += CompactJWSFault.allCases.map(\.fault)
+        all += JSONError.Kind.allCases.map { VerificationError.Reason.headerSyntax(JSONError($0, offset: 0)).fault }
+        all += HeaderFault.allCases.map { $0.fault(nil) }
+        all += PropertyListError.Kind.allCases.map(\.propertyListFault)
+        all += SignatureBlobFault.allCases.map(\.fault)
+        all += SignatureTrustError.Kind.allCases.map { $0.fault($0.isHostFault ? .verifier : .signature, .receipt) }
+        all += DateFault.allCases.map(\.fault)
+        all += JSONError.Kind.allCases.map { $0.payloadFault(isOfAnotherKind: false) }
+        all += PolicyViolation.allCases.map { $0.fault(nil) }
+        all += ConfigurationFault.allCases.map(\.fault)
+        return all
+    }()
+
+    /// The row of a code; `nil` for one that this version does not know. A code of several stages has the row of the first.
+    @_spi(Surfaces) public static func named(_ code: String) -> Fault? { all.first { $0.code.hasSameBytes(as: code) } }
+}

@@ -172,11 +172,24 @@ struct SearchPage {
                 }
             }
             if attempt.isRefused, !hasReport {
+                if let fault = Fault.named(attempt.code) { refusal(fault, &html) }
                 html.element(
                     .p, .style(.note),
                     phrase: attempt.isEvidenceKept ? SupportPhrase.evidenceKept : .evidenceNotKept)
             }
         }
+    }
+
+    /// What a refusal means, and what staff do.
+    private func refusal(_ fault: Fault, _ html: inout HTMLWriter) {
+        html.element(.p, text: fault.sentence(in: html.language))
+        if let phrase = SupportPhrase.refused(fault, found: nil) {
+            html.element(.p, .styled("notice"), phrase: phrase)
+        } else if fault.stage != .policy {
+            // Staff cannot set an option of the server.
+            html.element(.p, text: fault.advice(for: .user(of: .server), in: html.language))
+        }
+        if fault.page != nil { html.element(.p) { $0.link("/what-clients-send", fault.code) } }
     }
 
     private func evidence(_ answer: SearchAnswer, _ html: inout HTMLWriter) {
@@ -196,7 +209,7 @@ struct SearchPage {
         html.element(.section, .label(html.plain(SupportPhrase.foundEvidence))) { html in
             var report = Report(decision, on: answer.evidence, by: desk.verifier, for: .user(of: .server))
             // Staff cannot set an option of the server.
-            report.advises = { SupportPhrase.refused($0) == nil }
+            report.advises = { SupportPhrase.refused($0.fault, found: $0.found) == nil }
             report.helpPath = "/what-clients-send"
             report.write(to: &html)
         }
@@ -207,7 +220,8 @@ extension Decision {
     /// Why pieces were refused, and what staff do, in a sentence for each reason.
     fileprivate var refusedSince: [SupportPhrase] {
         var phrases: [SupportPhrase] = []
-        for phrase in refusals.compactMap({ SupportPhrase.refused($0.error) }) where !phrases.contains(phrase) {
+        for phrase in refusals.compactMap({ SupportPhrase.refused($0.error.fault, found: $0.error.found) })
+        where !phrases.contains(phrase) {
             phrases.append(phrase)
         }
         return phrases
@@ -216,11 +230,11 @@ extension Decision {
 
 extension SupportPhrase {
     /// What a refusal means to staff; `nil` if the table of faults says it better.
-    fileprivate static func refused(_ error: VerificationError) -> SupportPhrase? {
-        if error.category == .forgery { return .forgedNow }
-        if error.code.hasSameBytes(as: "bundle-id-mismatch") { return .anotherAppNow }
-        let isFromSandbox = error.found?.hasSameBytes(as: AppStoreEnvironment.sandbox.rawValue) ?? false
-        return isFromSandbox && error.code.hasSameBytes(as: "environment-mismatch") ? .sandboxNow : nil
+    fileprivate static func refused(_ fault: Fault, found: String?) -> SupportPhrase? {
+        if fault.party == .forger { return .forgedNow }
+        if fault.code.hasSameBytes(as: "bundle-id-mismatch") { return .anotherAppNow }
+        let isFromSandbox = found?.hasSameBytes(as: AppStoreEnvironment.sandbox.rawValue) ?? false
+        return isFromSandbox && fault.code.hasSameBytes(as: "environment-mismatch") ? .sandboxNow : nil
     }
 }
 
