@@ -35,8 +35,13 @@ final class DeskFixture: @unchecked Sendable {
     /// The requests that Apple got.
     let asked = Guarded<[String]>([])
 
-    /// - Parameter store: The App Store that the desk asks, and whose root it trusts; `nil` for none.
-    init(_ options: [String] = ["--support", "127.0.0.1:0"], asking store: FakeAppStore? = nil) throws {
+    /// - Parameters:
+    ///   - store: The App Store that the desk asks, and whose root it trusts; `nil` for none.
+    ///   - verifier: `nil` for one that trusts the root of the store, or that of ``minted``.
+    init(
+        _ options: [String] = ["--support", "127.0.0.1:0"], asking store: FakeAppStore? = nil,
+        verifier: AppStoreVerifier? = nil
+    ) throws {
         evidence = try minted.get()
         folder = FileManager.default.temporaryDirectory.appending(path: "desk-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -57,7 +62,7 @@ final class DeskFixture: @unchecked Sendable {
         let now = now
         policy.clock = { now.withLock { $0 } }
         let trust = try store.map { AppStoreTrust.roots([$0.trustAnchor]) } ?? evidence.trust
-        let verifier = try AppStoreVerifier(policy: policy, trust: trust)
+        let verifier = try verifier ?? AppStoreVerifier(policy: policy, trust: trust)
         let values = try OptionTable(SupportConfiguration.options + LedgerService.options).read(
             options + ["--ledger", "x"], environment: { _ in nil })
         let lines = lines

@@ -40,7 +40,8 @@ struct SearchAnswer {
         let whole = Array(text.trimmed)
         guard !whole.isEmpty else { return }
         var rest = whole
-        if case .success = Result(catching: { () throws(VerificationError) in try desk.verifier.verify(whole) }) {
+        let verdict = Result { () throws(VerificationError) in try desk.verifier.verify(whole) }
+        if case .success = verdict {
             evidence = [whole]
             rest = []
         } else {
@@ -55,12 +56,7 @@ struct SearchAnswer {
             let decision = desk.verifier.decision(on: evidence, at: now, productTypes: desk.productTypes)
             self.decision = decision
             findings += Self.transactions(of: decision).map(SupportFinding.transaction)
-            for piece in evidence {
-                // Other requests can have sent it in something else, or alone.
-                let alone = UnverifiedEvidence.bytes(in: piece)
-                guard let digest = EvidenceDigest.text(of: alone) else { continue }
-                attempts += try desk.ledger.attempts(withDigest: digest)
-            }
+            for piece in evidence { try addAttempts(with: piece, desk) }
         }
         let clues = Clues(rest, of: evidence.isEmpty ? text : rest)
         hasMore = clues.hasMore
@@ -77,6 +73,13 @@ struct SearchAnswer {
         attempts = attempts.filter { told.insert(UTF8Bytes($0.requestID)).inserted }
         for story in stories { try addEvidence(of: story.attempts, desk) }
         try addEvidence(of: attempts, desk)
+        // What has a name in the ledger is what was meant.
+        guard isEmpty, case .failure(let error) = verdict, error.fault.page != nil,
+            searched.map({ !Clues.isTransactionID($0) }) ?? true
+        else { return }
+        evidence = [whole]
+        decision = desk.verifier.decision(on: evidence, at: now)
+        try addAttempts(with: whole, desk)
     }
 
     /// Answers about what is known already.
@@ -135,6 +138,12 @@ struct SearchAnswer {
             guard let history = try desk.ledger.history(of: account, after: cursor) else { continue }
             accounts.append(AccountAnswer(history: history, items: try desk.items(of: account, at: now)))
         }
+    }
+
+    /// Adds the requests that sent a piece of evidence, in something else or alone.
+    private mutating func addAttempts(with piece: [UInt8], _ desk: SupportDesk) throws(LedgerError) {
+        guard let digest = EvidenceDigest.text(of: UnverifiedEvidence.bytes(in: piece)) else { return }
+        attempts += try desk.ledger.attempts(withDigest: digest)
     }
 
     /// Adds what was sent, where it was kept: its report says why it was refused.
