@@ -305,7 +305,10 @@ struct Families {
         _ keys: [TransactionKey], _ new: inout ArraySlice<Family>, at now: Instant
     ) throws(LedgerError) {
         let families = Set(keys.compactMap { identifiers[$0] }).compactMap { byID[$0] }.sorted { $0.id < $1.id }
-        guard let family = ClaimOrder.first(families) ?? new.popFirst() else { return }
+        // A member's transaction that was signed without an app transaction goes to the member's group.
+        let named = members.isEmpty ? nil : keys.first { MemberID.isMembers($0.transactionID.string) }
+        let group = named.flatMap { self[$0] }.flatMap { $0.account == nil ? nil : $0 }
+        guard let family = group ?? ClaimOrder.first(families) ?? new.popFirst() else { return }
         for other in families where other.id != family.id { try join(other, into: family, at: now) }
         newKeys += keys.filter { key in
             identifiers[key] == nil && !splits.contains { $0.transaction == key }

@@ -473,8 +473,11 @@ struct LedgerTransaction {
         var changed = grant
         if item.purchase.productType == .autoRenewableSubscription { changed.adjusted = grant.adjusted?.ofSubscription }
         changed.quantity = item.ownedQuantity.map { changed.quantity(signed: Int64($0)) } ?? grant.quantity
-        changed.until = item.until
-        changed.seats = item.periodSeats.map(Int64.init)
+        // What a later version of the ledger may understand takes nothing back.
+        if item.access != .undetermined {
+            changed.until = item.until
+            changed.seats = item.periodSeats.map(Int64.init)
+        }
         if isRepeated { (changed.quantity, changed.seats) = (0, nil) }
         // The end of what the account does not have is of no interest.
         guard (grant.quantity, changed.quantity) != (0, 0), var kind = changed.kind(after: grant) else { return }

@@ -54,6 +54,9 @@ enum MemberID {
             "CASE WHEN \(id) LIKE '\(boughtPrefix)%' THEN substr(\(id), \(boughtPrefix.utf8.count + 1)) ELSE \(id) END"
     }
 
+    /// Whether an identifier is a ``name(_:of:)``.
+    static func isMembers(_ id: String) -> Bool { id.utf8.starts(with: prefix.utf8) }
+
     static func isOne(_ transactionID: String) -> Bool {
         [prefix, boughtPrefix].contains { transactionID.utf8.starts(with: $0.utf8) }
     }
