@@ -1,6 +1,8 @@
 """Compares what each backend has with the ledger's grants, after a random history. `test` runs it."""
 
 import argparse
+import atexit
+import base64
 import hashlib
 import hmac
 import json
@@ -170,7 +172,7 @@ class Shop:
         log = open(self.folder / "server.log", "ab")
         self.processes.append(subprocess.Popen(
             [SERVER, "--listen", f"127.0.0.1:{self.server_port}", "--bundle-id", APP, "--environment", "production", "--environment", "sandbox",
-             "--root", FOLDER / "ca/root.der", "--ledger", self.ledger, "--token-file", self.folder / "tokens",
+             "--root", FOLDER / "ca/root.der", "--root", FOLDER / "store.der", "--ledger", self.ledger, "--token-file", self.folder / "tokens",
              "--webhook", f"http://127.0.0.1:{self.post.port}/webhook", "--webhook-secret-file", self.folder / "secret"], stdout=log, stderr=log, start_new_session=True))
         wait(lambda: request("GET", f"http://127.0.0.1:{self.server_port}/readyz")[0] == 200, "the server answers")
 
@@ -398,6 +400,88 @@ def import_old(shop):
     assert shop.shown("carl", "auto-renewable") == {"production": 1}
 
 
+class Store:
+    """An App Store whose notifications nobody gets."""
+
+    def __init__(self):
+        self.process = subprocess.Popen(
+            [STORE, "--port", "0", "--root-out", FOLDER / "store.der", "--key-out", FOLDER / "key.p8", "--notifications", f"http://127.0.0.1:{free_port()}/"],
+            stdout=subprocess.PIPE, text=True)
+        told = json.loads(self.process.stdout.readline())
+        self.url, self.customers = told["url"], 0
+        (FOLDER / "ask-apple.json").touch(0o600)
+        (FOLDER / "ask-apple.json").write_text(json.dumps([{
+            "bundle_id": APP, "issuer_id": told["issuer_id"], "key_id": told["key_id"], "key_file": "key.p8", "environments": ["sandbox"], "url": self.url}]))
+
+    def tell(self, what, **members):
+        status, body = request("POST", f"{self.url}/fake/{what}", json.dumps(members).encode())
+        assert status == 200, f"{what}: {body}"
+        return json.loads(body)
+
+    def buy(self, kind, **members):
+        """What the app gets."""
+        signed = self.tell("purchase", product_id=f"{APP}.{kind}", type=kind, date=date(now() - 2.5 * DAY), **members)["signed_transaction"]
+        part = signed.split(".")[1]
+        return signed, json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+
+
+def date(milliseconds):
+    return datetime.fromtimestamp(milliseconds / 1000, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def import_beside_reconcile(shop, store):
+    """What MIGRATION.md says, while clients send the same purchases and `reconcile` brings the refunds and renewals of which no notification came."""
+    rng = shop.rng
+    store.customers += 1
+    customer = store.customers
+    bought = [store.buy(*each, customer=customer) for each in [("consumable",)] * 6 + [("non-consumable",)] + [("non-renewing",)]]
+    bought += [store.buy("auto-renewable", group=f"{customer}", period="P1D", customer=customer)]
+    # The first renewal has ended, too.
+    for days in [1.5, 0.5]:
+        store.tell("renew", transaction_id=bought[-1][1]["transactionId"], date=date(now() - days * DAY))
+    with sqlite3.connect(shop.shop, timeout=30) as database:
+        for _, each in bought:
+            until = date(each["expiresDate"]) if "expiresDate" in each else None
+            row = ("dora", "sandbox", APP, each["transactionId"], each["productId"], each["quantity"], until, 0)
+            database.execute("INSERT OR IGNORE INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+    lines = [json.dumps({
+        "account": "dora", "environment": "sandbox", "transaction_id": each["transactionId"], "product_id": each["productId"],
+        "quantity": each["quantity"], "date": each["purchaseDate"]}) + "\n" for _, each in bought]
+    rng.shuffle(lines)
+    file = shop.folder / "dora.jsonl"
+    file.write_text("".join(lines))
+    common = ["--bundle-id", APP, "--environment", "production", "--environment", "sandbox", "--root", FOLDER / "ca/root.der",
+              "--root", FOLDER / "store.der", "--ledger", shop.ledger]
+    reports = []
+
+    def run(*words):
+        time.sleep(rng.random() * 0.3)
+        done = subprocess.run([SERVER, *words, *common], capture_output=True, text=True)
+        reports.append((words[0], done.returncode, done.stdout + done.stderr))
+
+    def reconcile():
+        run("reconcile", "--ask-apple", FOLDER / "ask-apple.json", "--since", date(now() - 9 * DAY))
+
+    refunded = rng.sample([each["transactionId"] for _, each in bought[:7]], 4)
+    work = [lambda: run("import", file), reconcile, lambda: [store.tell("refund", transaction_id=each) for each in refunded[:2]]]
+    work += [lambda signed=signed: shop.redeem("dora", signed) for signed, _ in rng.sample(bought, 5)]
+    rng.shuffle(work)
+    threads = [threading.Thread(target=each) for each in work]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    for each in refunded[2:]:
+        store.tell("refund", transaction_id=each)
+    run("import", file)
+    reconcile()
+    assert all(status == 0 for _, status, _ in reports), reports
+    shop.settle()
+    left = {each: count for (account, _, _, each), count in shop.balances().items() if account == "dora"}
+    # The renewal that runs is not in the file: the ledger told it.
+    assert len(left) == len(bought) - len(refunded) + 1 and not set(refunded) & left.keys(), (left, refunded, reports)
+
+
 def run_history(shop, steps):
     """Purchases, copies, renewals, refunds, reversals, transfers and kills at random."""
     rng, known = shop.rng, []
@@ -468,11 +552,13 @@ parser.add_argument("--steps", type=int, default=60)
 parser.add_argument("--only", help="the backend in this language")
 parser.add_argument("--programs", choices=["debug", "release"], default="release", help="the build whose programs run")
 arguments = parser.parse_args()
-RECEIPT, SERVER = (HERE / f"../../.build/{arguments.programs}/{name}" for name in ("receipt", "receipt-server"))
+RECEIPT, SERVER, STORE = (HERE / f"../../.build/{arguments.programs}/{name}" for name in ("receipt", "receipt-server", "fake-app-store"))
 print(f"seed {arguments.seed}", flush=True)
 with tempfile.TemporaryDirectory() as temporary:
     FOLDER = Path(temporary)
     subprocess.run([RECEIPT, "ca", "--key", "ec", "--out", FOLDER / "ca"], check=True, stdout=subprocess.DEVNULL)
+    store = Store()
+    atexit.register(store.process.kill)
     for name, (command, reason) in {"python": ([sys.executable, str(HERE / "backend.py")], ""), "php": php(), "java": java(), "node": node()}.items():
         if arguments.only not in (None, name):
             continue
@@ -486,6 +572,7 @@ with tempfile.TemporaryDirectory() as temporary:
             shop.start()
             check_rules(shop)
             import_old(shop)
+            import_beside_reconcile(shop, store)
             run_history(shop, arguments.steps)
             shop.settle()
         except BaseException:

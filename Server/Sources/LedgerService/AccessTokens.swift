@@ -7,7 +7,7 @@ import Synchronization
 package enum TokenScope: String, CaseIterable, Sendable {
     /// `POST /v1/redeem`
     case redeem
-    /// `GET /v1/accounts/{id}/entitlements` and `/history`, `GET /v1/transactions/{environment}/{bundle_id}/{id}`
+    /// `GET /v1/accounts/{id}/entitlements`, `/history` and `/tokens`, `GET /v1/transactions/{environment}/{bundle_id}/{id}`
     case read
     /// `GET /v1/events/dead` and `POST /v1/events/{id}/send`
     case events

@@ -62,6 +62,7 @@ package struct LedgerRoutes: Sendable {
                 .read, "GET", "/v1/transactions/{environment}/{bundle_id}/{id}", support.transaction,
                 owner: { _ in nil }),
             guarded(.read, "GET", "/v1/accounts/{id}/history", support.history, queryItems: ["after", "limit"]),
+            guarded(.read, "GET", "/v1/accounts/{id}/tokens", support.tokens, queryItems: ["after", "limit"]),
             guarded(.adjust, "POST", "/v1/accounts/{id}/adjust", support.adjust),
         ]
     }

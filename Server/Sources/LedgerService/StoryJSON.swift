@@ -75,6 +75,20 @@ extension JSONWriter {
         endObject()
     }
 
+    mutating func tokens(_ list: AccountTokenList) {
+        beginObject()
+        member("account", list.account)
+        member("count", list.count)
+        objects("tokens", list.entries) { writer, entry in
+            writer.member("token", entry.token.description)
+            writer.member("kind", entry.kind.rawValue)
+            writer.member("at", entry.madeAt)
+            writer.member("retired_at", entry.retiredAt)
+        }
+        member("next", list.next)
+        endObject()
+    }
+
     // MARK: Facts
 
     private mutating func members(_ fact: EvidenceFact) {

@@ -25,19 +25,29 @@ struct SupportRoutes: Sendable {
     }
 
     func history(_ request: Request) throws -> Response {
-        var limit = 100
-        if let text = request.queryItem("limit") {
-            guard let number = Int(text), 1...PurchaseLedger.maximumHistoryCount ~= number else {
-                throw RequestFault.invalid("'limit' must be 1 to \(PurchaseLedger.maximumHistoryCount)")
-            }
-            limit = number
-        }
+        let limit = try Self.limit(request, PurchaseLedger.maximumHistoryCount)
         let history = try ledger.history(
             of: request.parameters[0], after: request.queryItem("after"), limit: limit)
         guard let history else { throw RequestFault(LedgerFault.notFound, "account") }
         var writer = JSONWriter()
         writer.history(history)
         return Response(body: writer.bytes)
+    }
+
+    func tokens(_ request: Request) throws -> Response {
+        let limit = try Self.limit(request, PurchaseLedger.maximumTokenListCount)
+        let tokens = try ledger.tokens(of: request.parameters[0], after: request.queryItem("after"), limit: limit)
+        guard let tokens else { throw RequestFault(LedgerFault.notFound, "account") }
+        var writer = JSONWriter()
+        writer.tokens(tokens)
+        return Response(body: writer.bytes)
+    }
+
+    /// The most elements of a part of a list.
+    private static func limit(_ request: Request, _ maximum: Int) throws(RequestFault) -> Int {
+        guard let text = request.queryItem("limit") else { return 100 }
+        guard let number = Int(text), 1...maximum ~= number else { throw .invalid("'limit' must be 1 to \(maximum)") }
+        return number
     }
 
     func adjust(_ request: Request) throws -> Response {

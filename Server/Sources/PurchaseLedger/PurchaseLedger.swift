@@ -97,6 +97,8 @@ public final class PurchaseLedger: Sendable {
     /// Makes the file of SQLite complete: what is in its log is moved into it. A database elsewhere needs nothing.
     ///
     /// Call it when the program ends. Nothing is lost without it, unless somebody then copies the file alone.
+    ///
+    /// - Throws: `store-unavailable` also if another process reads or writes for as long as SQLite waits.
     public func completeFile() throws(LedgerError) { try store.completeFile() }
 
     func report(_ conflicts: [TokenConflict]) { for conflict in conflicts { onTokenConflict(conflict) } }

@@ -30,6 +30,7 @@ package enum ReceiptServer {
         POST /v1/redeem                     {"account":"…","evidence":"…"}; grants each purchase once
         GET  /v1/accounts/{id}/entitlements what an account owns
         GET  /v1/accounts/{id}/history      what happened to an account
+        GET  /v1/accounts/{id}/tokens       the tokens with which it buys, newest first
         GET  /v1/transactions/{environment}/{bundle_id}/{id}
                                             what Apple signed, who has it, what was told, who tried
         POST /v1/accounts/{id}/transfer     {"to":"…","reason":"…"}

@@ -66,6 +66,7 @@ import TrialSupport
                 body: #"{"product_id":"gift","quantity":2,"reason":"ticket 7","idempotency_key":"g"}"#),
             Act(method: "POST", path: "/v1/events/EVENT/send", body: #"{"reason":"ticket 9"}"#),
             Act(method: "GET", path: "/v1/events/dead"), Act(method: "GET", path: "/v1/accounts/ben/history"),
+            Act(method: "GET", path: "/v1/accounts/anna/tokens"),
             Act(method: "POST", path: "/v1/redeem", body: bought),
             Act(method: "DELETE", path: "/v1/accounts/ben"), Act(method: "DELETE", path: "/v1/accounts/ben"),
         ]

@@ -134,6 +134,8 @@ struct LedgerImportTests {
         ("anna,TOKEN,ben", "3 fields; the first line has 2"), ("anna", "1 fields; the first line has 2"),
         (#"an"na,TOKEN"#, "a quotation mark within a field"), (#""anna"x,TOKEN"#, "a field goes on after"),
         (#""anna,TOKEN"#, "a quotation mark is not closed"), (",TOKEN", "'account' is missing"),
+        ("NULL,TOKEN", "'account' is NULL, which MySQL writes for none"),
+        ("\\N,TOKEN", "'account' is \\N, which MySQL"),
     ])
     func `a faulty line of CSV is named, and the others are imported`(line: String, message: String) throws {
         let good = "ben,00000000-0000-4000-8000-000000000001"
@@ -142,6 +144,90 @@ struct LedgerImportTests {
         #expect(status == 1 && output == ["lines 3", "added 1", "known 0", "conflicts 0", "faults 1"])
         #expect(errors.count == 1 && errors[0].hasPrefix("line 2: \(message)"), "\(errors)")
         #expect(try rows("account_tokens") == ["ben"])
+    }
+
+    /// Lines 2 and later of a file of tokens, what is said of them, and the accounts that have tokens then.
+    private struct Quoted: CustomTestStringConvertible {
+        let lines: String
+        let faults: [String]
+        let accounts: [String]
+
+        var testDescription: String { lines }
+    }
+
+    private static let lineBreak = "a line break in 'account'; JSON can have one"
+
+    @Test(arguments: [
+        // The account of a customer who would like to have another's line.
+        Quoted(
+            lines: "\"eve\nanna,T1\nx\",T2\nben,T3",
+            faults: ["line 2: \(lineBreak); its quotation marks make lines 2 to 4 one"], accounts: ["ben"]),
+        Quoted(
+            lines: "\"eve\r\nanna,T1\r\n\"\"\",T2\r\nben,T3\r",
+            faults: ["line 2: \(lineBreak); its quotation marks make lines 2 to 4 one"], accounts: ["ben"]),
+        // As MySQL escapes it.
+        Quoted(
+            lines: #""e\"ve\#nanna,T1\#nx",T2\#nben,T3"#,
+            faults: ["line 2: a field goes on after its quotation mark; its quotation marks make lines 2 to 4 one"],
+            accounts: ["ben"]),
+        // A name that ends with a backslash.
+        Quoted(lines: #""eve\",T1\#nanna,T2"#, faults: [], accounts: ["anna", "eve\\"]),
+        // The mark that ends this text would be before a name.
+        Quoted(
+            lines: "\"eve,T1\nanna,T2\n\"ben\",T3",
+            faults: ["line 2: a quotation mark is not closed, before 'account'"], accounts: ["anna", "ben"]),
+        Quoted(
+            lines: "eve,\"T1\nanna,T2\nben,T3\n",
+            faults: ["line 2: a quotation mark is not closed, before 'token'"], accounts: ["anna", "ben"]),
+        Quoted(
+            lines: "\"eve,T1\n\"carl,T2\nben,T3",
+            faults: [2, 3].map { "line \($0): a quotation mark is not closed, before 'account'" }, accounts: ["ben"]),
+        Quoted(
+            lines: "anna,T1,\"x\ny\"\nben,T3",
+            faults: ["line 2: 3 fields; the first line has 2; its quotation marks make lines 2 to 3 one"],
+            accounts: ["ben"]),
+        Quoted(lines: "eve,\"", faults: ["line 2: a quotation mark is not closed, before 'token'"], accounts: []),
+    ])
+    private func `a field of several lines is one, and a quotation mark that is not closed takes no other line`(
+        _ quoted: Quoted
+    ) throws {
+        var text = "account,token\n" + quoted.lines
+        for number in 1...3 {
+            text = text.replacingOccurrences(of: "T\(number)", with: "00000000-0000-4000-8000-00000000000\(number)")
+        }
+        let file = try write(text)
+        let count = quoted.lines.utf8.split(separator: UInt8(ascii: "\n")).count + 1
+        for (together, options) in [(nil, ["--dry-run"]), (1, []), (nil, [])] as [(Int?, [String])] {
+            let (status, output, errors) = try run(file, options, together: together)
+            #expect(errors == quoted.faults)
+            #expect(status == (quoted.faults.isEmpty ? 0 : 1) && output[0] == "lines \(count)", "\(output)")
+        }
+        #expect(try rows("account_tokens") == quoted.accounts)
+    }
+
+    @Test func `evidence may have line breaks, as databases wrap base64`() throws {
+        let receipt = Data(try evidence.receipt(purchaseCount: 2)).base64EncodedString(
+            options: [.lineLength76Characters, .endLineWithLineFeed])
+        let file = try write("evidence,account\n\"\(receipt)\",anna\n\"\(receipt)\",ben\n")
+        let count = receipt.split(separator: "\n").count
+        for together in [1, nil] {
+            let (status, output, errors) = try run(file, together: together)
+            #expect(status == 1 && output.first == "lines \(2 * count + 1)", "\(output)")
+            #expect(errors == ["line \(count + 2): conflict: belongs-to-another"])
+        }
+        #expect(try Set(rows("grants")) == ["anna"])
+    }
+
+    /// Each of these could make a reader look for the other mark through the whole file.
+    @Test(arguments: ["\"x", "x,\"\"\"y", "\"\"\"", "\"x\\\"", "\\\"y", "x,\"\\\"\"\""])
+    func `quotation marks that are not closed take linear time`(line: String) throws {
+        func seconds(_ count: Int) throws -> Duration {
+            let file = try write("account,token\n" + String(repeating: line + "\n", count: count))
+            let start = ContinuousClock.now
+            #expect(try run(file, ["--dry-run"]).0 == 1)
+            return ContinuousClock.now - start
+        }
+        #expect(try seconds(40_000) < .seconds(60))
     }
 
     @Test(arguments: ["accountt,token", "account,account", "\"account"])
@@ -222,17 +308,30 @@ struct LedgerImportTests {
 
     @Test func `a file that is not UTF-8 is a fault that says what to do`() throws {
         let header = "account,transaction_id,product_id,date\n"
-        // A name in GBK, which is no UTF-8, and one that is not.
+        // A name in GBK, and one in UTF-8.
         let gbk =
             Array(header.utf8) + [0xB0, 0xB2, 0xC4, 0xC8] + Array(",1,coins,2025-06-15\n安娜,2,coins,2025-06-15\n".utf8)
         let (status, output, errors) = try run(write(gbk))
         #expect(status == 1 && output == ["lines 3", "added 1", "known 0", "conflicts 0", "faults 1"])
         #expect(errors == ["line 2: not UTF-8: save as CSV UTF-8"])
         #expect(try rows("grants") == ["安娜"])
-        for mark in [[0xFF, 0xFE], []] as [[UInt8]] {
-            let file = try write(mark + header.utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] })
-            let error = #expect(throws: ConfigurationError.self) { try run(file) }
-            #expect(error?.description == "line 1: not UTF-8: save as CSV UTF-8")
+        for mark in [0xFEFF, nil] as [UInt16?] {
+            let units = [mark].compactMap(\.self) + Array(header.utf16)
+            for bytes in [
+                units.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] },
+                units.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] },
+            ] {
+                let error = #expect(throws: ConfigurationError.self) { try run(write(bytes)) }
+                #expect(error?.description == "line 1: not UTF-8: save as CSV UTF-8")
+            }
+        }
+        // Shift JIS, Latin 1, and UTF-8 of surrogates, as Java and old MySQL write them.
+        for name in [[0x88, 0xC0], [0x4D, 0xFC, 0x6C], [0xED, 0xA0, 0xBD, 0xED, 0xB8, 0x80]] as [[UInt8]] {
+            let json = Array(#"{"account":""#.utf8) + name + Array(#"","token":"\#(Self.token)"}"#.utf8)
+            for bytes in [Array(header.utf8) + name + Array(",3,coins,2025-06-15\n".utf8), json] {
+                let (status, _, errors) = try run(write(bytes))
+                #expect(status == 1 && errors.count == 1 && errors[0].contains("not UTF-8"), "\(errors)")
+            }
         }
     }
 
@@ -278,6 +377,44 @@ struct LedgerImportTests {
         let file = try write("account,token\n")
         let error = #expect(throws: ConfigurationError.self) { try run(file, ["--time-zone", "Asia/Beijing"]) }
         #expect(error?.description == "--time-zone: the system has no time zone 'Asia/Beijing'")
+    }
+
+    @Test func `what is no file of lines is refused by its name`() throws {
+        let pipe = folder.appending(path: "pipe").path
+        #expect(mkfifo(pipe, 0o600) == 0)
+        // Otherwise to open it would wait for a writer.
+        let other = open(pipe, O_RDWR)
+        defer { close(other) }
+        for path in [pipe, folder.path] {
+            let error = #expect(throws: ConfigurationError.self) { try run(path) }
+            #expect(error?.description.hasPrefix("\(path): not a file") == true)
+        }
+        let error = #expect(throws: ConfigurationError.self) { try run(write(#"[{"account":"anna"}]"#)) }
+        #expect(error?.description.hasPrefix("line 1: an array; write one JSON object in each line") == true)
+    }
+
+    /// A shop that makes a token for each order.
+    @Test func `a trial copies the tokens of an account once`() throws {
+        let ledger = try PurchaseLedger(location)
+        try ledger.store.write { (connection) throws(LedgerError) in
+            for _ in 0..<9_990 {
+                try connection.write(
+                    "INSERT INTO account_tokens VALUES ($1, 'anna', 'stored', 0, NULL)",
+                    [.text(AppAccountToken.random().description)])
+            }
+        }
+        let lines = (1...300).map { #"{"account":"anna","token":"00000000-0000-4000-8000-\#(100_000_000_000 + $0)"}"# }
+        let file = try write(lines.joined(separator: "\n"))
+        let start = ContinuousClock.now
+        let (status, output, errors) = try run(file, ["--dry-run"], together: 1)
+        #expect(status == 1 && output == ["lines 300", "added 10", "known 0", "conflicts 290", "faults 0"])
+        #expect(errors.contains("line 11: conflict: too-many-tokens"))
+        // 300 times would take a minute.
+        #expect(ContinuousClock.now - start < .seconds(20))
+        let again = try run(file, together: 1)
+        // A slow one says besides how far it is.
+        func told(_ errors: [String]) -> [String] { errors.filter { $0.hasPrefix("line ") } }
+        #expect(again.1 == output && told(again.2) == told(errors))
     }
 
     @Test func `an unknown column is named`() throws {
@@ -417,6 +554,58 @@ struct LedgerImportTests {
         }
         #expect(count > 0 && run.progress.addedCount == count)
         #expect(!FileManager.default.fileExists(atPath: location + "-import"))
+    }
+
+    @Test func `who reads slowly what is told keeps nobody from the ledger, and is told all after kill -9`() throws {
+        let count = 10_000
+        let lines = (1...count).map { #"{"account":"user \#($0)","token":"\#(Self.token)"}"# }
+        let file = try write(lines.joined(separator: "\n"))
+        // What is said of a batch has no room in a pipe.
+        let process = try ChildProcess(
+            [
+                "/bin/sh", "-c", "exec \"$@\" 2>&1", "sh", ServerProcess.executable.path, "import", file, "--ledger",
+                location, "--orders", "--bundle-id", MintedEvidence.bundleID,
+            ])
+        let ledger = try PurchaseLedger(location)
+        let end = Date.now.addingTimeInterval(60)
+        // It waits when it does not get further for a second.
+        var (lineCount, last): (Int64, Int64) = (0, -1)
+        while lineCount == 0 || lineCount != last {
+            try #require(Date.now < end)
+            usleep(1_000_000)
+            last = lineCount
+            lineCount = try ledger.unfinishedImports().first?.progress.lineCount ?? 0
+        }
+        try #require(lineCount < count)
+        let start = ContinuousClock.now
+        _ = try ledger.token(for: "zoe")
+        #expect(ContinuousClock.now - start < .seconds(3))
+        process.signal(SIGKILL)
+        var told = Set(process.readAll().split(separator: "\n").dropLast().map(String.init))
+        process.wait()
+        #expect(told.count < lineCount - 1)
+        let (status, output, errors) = try run(file)
+        #expect(status == 1 && output.contains("conflicts \(count - 1)") && output.contains("lines \(count)"))
+        #expect(errors.first == "continues after line \(lineCount)")
+        told.formUnion(errors)
+        #expect(told.filter { $0.hasPrefix("line ") } == Set((2...count).map { "line \($0): conflict: token-taken" }))
+        // What was told is not kept.
+        let kept = try ledger.store.read { (connection) throws(LedgerError) in
+            try connection.run("SELECT untold FROM imports").map { (row) throws(LedgerError) in try row.text(0) }
+        }
+        #expect(kept == [""])
+    }
+
+    @Test func `an import whose log cannot be moved into the file says so`() throws {
+        let file = try write("account,token\nanna,\(Self.token)\n")
+        // Somebody reads for longer than SQLite waits.
+        let (status, output, errors) = try PurchaseLedger(location).store.read { (connection) throws(LedgerError) in
+            try connection.run("SELECT 1 FROM grants")
+            return Result { try run(file) }
+        }.get()
+        #expect(status == 1 && output == ["lines 2", "added 1", "known 0", "conflicts 0", "faults 0"])
+        #expect(errors.count == 1 && errors[0].hasPrefix("a copy of the ledger's file alone lacks"), "\(errors)")
+        #expect(try run(file).0 == 0)
     }
 
     @Test func `two imports do not run at once`() throws {

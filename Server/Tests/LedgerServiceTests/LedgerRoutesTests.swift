@@ -452,6 +452,7 @@ struct LedgerRoutesTests {
             ("POST", "/v1/redeem", .redeem), ("GET", "/v1/accounts/a/entitlements", .read),
             ("POST", "/v1/accounts/a/transfer", .transfer), ("DELETE", "/v1/accounts/a", .delete),
             ("GET", "/v1/accounts/a/history", .read), ("GET", "/v1/transactions/production/a/1", .read),
+            ("GET", "/v1/accounts/a/tokens", .read),
             ("POST", "/v1/accounts/a/adjust", .adjust),
             ("GET", "/v1/events/dead", .events), ("POST", "/v1/events/a/send", .events),
             ("POST", "/v1/recover", .recover),
@@ -700,6 +701,29 @@ extension LedgerRoutesTests {
         #expect(try array(send("GET", Self.story), "attempts").map { $0["account"] as? String } == ["anna"])
     }
 
+    @Test func `the tokens of an account are listed newest first, in parts`() throws {
+        let stored = (1...3).map { "00000000-0000-4000-8000-00000000000\($0)" }
+        for token in stored {
+            #expect(send("POST", "/v1/accounts/anna/token", #"{"token":"\#(token)"}"#).status == 200)
+        }
+        let made = try object(send("POST", "/v1/accounts/anna/token", "{}"))["token"] as? String
+        var found: [[String: Any]] = []
+        var query = ["limit": "3"]
+        while true {
+            let response = send("GET", "/v1/accounts/anna/tokens", query: query)
+            #expect(try object(response)["count"] as? Int == 4)
+            found += try array(response, "tokens")
+            guard let next = try object(response)["next"] as? String else { break }
+            query["after"] = next
+        }
+        // Those of one moment are in the order of their names.
+        #expect(Set(found.compactMap { $0["token"] as? String }) == Set(stored + [made].compactMap(\.self)))
+        #expect(found.count == 4 && found.allSatisfy { $0["retired_at"] is NSNull })
+        #expect(found.count { $0["kind"] as? String == "made" } == 1)
+        let dates = found.compactMap { $0["at"] as? String }
+        #expect(dates == dates.sorted(by: >) && dates.count == 4)
+    }
+
     @Test func `a history is paged`() throws {
         for number in 1...3 { #expect(try redeem(transaction("\(number)"), "anna") == ["granted"]) }
         try attempts.write()
@@ -720,6 +744,10 @@ extension LedgerRoutesTests {
         ("GET", "/v1/accounts/anna/history", "", ["limit": "many"], 400, "invalid-request"),
         ("GET", "/v1/accounts/anna/history", "", ["after": "many"], 400, "invalid-text"),
         ("GET", "/v1/accounts/nobody/history", "", [:], 404, "not-found"),
+        ("GET", "/v1/accounts/anna/tokens", "", ["limit": "0"], 400, "invalid-request"),
+        ("GET", "/v1/accounts/anna/tokens", "", ["limit": "501"], 400, "invalid-request"),
+        ("GET", "/v1/accounts/anna/tokens", "", ["after": "1-2"], 400, "invalid-text"),
+        ("GET", "/v1/accounts/nobody/tokens", "", [:], 404, "not-found"),
         ("GET", "/v1/transactions/moon/com.example.app/1", "", [:], 400, "invalid-request"),
         ("GET", "/v1/transactions/sandbox/com.example.app/1", "", [:], 404, "not-found"),
         ("GET", "/v1/transactions/production/com.example.app/%25", "", [:], 404, "not-found"),

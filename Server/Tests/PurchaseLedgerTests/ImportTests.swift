@@ -1,5 +1,6 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
+import LedgerTestSupport
 @testable import PurchaseLedger
 import SpanASN1
 import Testing
@@ -400,6 +401,38 @@ extension ImportTests {
     }
 }
 
+extension ImportTests {
+    @Test func `a lock that the database lost is taken again, unless another import has it`() throws {
+        guard PostgreSQLServer.binaries != nil else { return }
+        try Place.postgreSQL.withLedger { ledger in
+            let lock = try ledger.lockImports()
+            try lock.hold()
+            func end() throws {
+                // The lock has the number of the table, minus 2³¹, as an unsigned number.
+                let ended = try ledger.store.write { (connection) throws(LedgerError) in
+                    try connection.run(
+                        """
+                        SELECT pg_terminate_backend(pid, 10000)::text FROM pg_locks WHERE classid = 1310579654
+                            AND objid::bigint = ('imports'::regclass::oid::bigint + 2147483648) % 4294967296
+                        """)
+                }
+                #expect(ended.count == 1)
+            }
+            try end()
+            var other: ImportLock? = try ledger.lockImports()
+            let error = #expect(throws: LedgerError.self) { try lock.hold() }
+            #expect(error?.code == .importRunning)
+            withExtendedLifetime(other) {}
+            other = nil
+            try lock.hold()
+            #expect(throws: LedgerError.self) { try ledger.lockImports() }
+            try end()
+            try lock.hold()
+            #expect(throws: LedgerError.self) { try ledger.lockImports() }
+        }
+    }
+}
+
 extension ImportedLine.Outcome: Equatable {
     static func == (left: Self, right: Self) -> Bool { "\(left)" == "\(right)" }
 }
@@ -430,7 +463,7 @@ extension PurchaseLedger {
         defer { withExtendedLifetime(folder) {} }
         let trial = try PurchaseLedger(creating: folder.path + "/trial.db", policy: policy)
         try trial.prepareTrial()
-        var copied: Set<Int64> = []
+        var copied = TrialCopies()
         try copy(about: lines, to: trial, without: &copied)
         return try trial.imported(lines, at: date)
     }

@@ -240,6 +240,58 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `the tokens of an account are listed newest first, in parts`(_ place: Place) throws {
+        try place.withLedger(policy()) { ledger in
+            // Two of each moment, and others' tokens between them.
+            let tokens = (0..<10_000).map { _ in AppAccountToken.random() }
+            try ledger.store.write { (connection) throws(LedgerError) in
+                for (number, token) in tokens.enumerated() {
+                    try connection.write(
+                        "INSERT INTO account_tokens VALUES ($1, $2, 'stored', $3, NULL)",
+                        [.text(token.description), .text("anna"), .integer(Int64(number / 2))])
+                    try connection.write(
+                        "INSERT INTO account_tokens VALUES ($1, $2, 'stored', $3, NULL)",
+                        [.text(AppAccountToken.random().description), .text("ben"), .integer(Int64(number))])
+                }
+            }
+            let made = try ledger.token(for: "anna", at: day(0)).token
+            let expected =
+                [made]
+                + stride(from: 9998, through: 0, by: -2).flatMap { number in
+                    tokens[number...number + 1].sorted {
+                        $1.description.utf8.lexicographicallyPrecedes($0.description.utf8)
+                    }
+                }
+            func list(_ account: String, _ limit: Int) throws -> [AccountTokenList.Entry] {
+                var found: [AccountTokenList.Entry] = []
+                var next: String?
+                repeat {
+                    let part = try #require(try ledger.tokens(of: account, after: next, limit: limit))
+                    #expect(part.count == 10_001 && part.entries.count <= limit)
+                    found += part.entries
+                    next = part.next
+                } while next != nil
+                return found
+            }
+            for limit in [499, 500] {
+                let found = try list("anna", limit)
+                #expect(found.map(\.token) == expected)
+                #expect(found.map(\.kind) == [.made] + Array(repeating: .stored, count: 10_000))
+                #expect(found.allSatisfy { $0.retiredAt == nil })
+            }
+            #expect(try ledger.tokens(of: "anna", limit: 1)?.entries.map(\.madeAt) == [day(0)])
+            let name = try ledger.forget("anna", at: day(1))
+            let retired = try list(name, 500)
+            #expect(retired.map(\.token) == expected && retired.allSatisfy { $0.retiredAt == day(1) })
+            #expect(try ledger.tokens(of: "anna") == nil && ledger.tokens(of: "nobody") == nil)
+            for cursor in ["", "1", "1-", "x-\(made)", "1-\(made)x", "-\(made)"] {
+                let error = #expect(throws: LedgerError.self) { try ledger.tokens(of: name, after: cursor) }
+                #expect(error?.code == .invalidText, "\(cursor)")
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `R1, R8: a notification alone grants to the account of the token`(_ place: Place) throws {
         try place.withLedger(policy()) { ledger in
             var history = history(try ledger.token(for: "anna").token)

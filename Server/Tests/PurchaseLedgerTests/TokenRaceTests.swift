@@ -94,6 +94,65 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `an import takes turns with servers that have the same accounts, tokens and purchases`(
+        _ place: Place
+    ) throws {
+        let race = try Race(place)
+        let ledgers = race.ledgers
+        let count = Self.count
+        var (lines, tokens): ([ImportedLine], [AppAccountToken]) = ([], [])
+        var requests: [() throws -> Void] = []
+        for number in 1...count {
+            let (account, token) = ("user \(number % 50)", AppAccountToken.random())
+            tokens.append(token)
+            var history = PurchaseHistory(
+                bundleID: Minted.bundleID, customer: (number - 1) % 499 + 1, appAccountToken: token.description)
+            for _ in 0..<(number - 1) / 499 * 3 { history.buyConsumable("coins", at: day(0)) }
+            let coins = (0..<3).map { _ in history.buyConsumable("coins", quantity: 3, at: day(0)) }
+            let evidence = try coins.map { try history.evidence($0, signedAt: day(0)) }
+            let notifications = try history.verifiedNotifications(through: day(0)).suffix(3)
+            lines.append(.token(account: account, token))
+            lines.append(.evidence(account: account, evidence[0]))
+            lines.append(
+                .spent(
+                    try #require(
+                        SpentTransaction(
+                            account: account, environment: .production, bundleID: Minted.bundleID,
+                            transactionID: coins[1].transactionID, originalTransactionID: nil, productID: "coins",
+                            quantity: 3, date: day(0)))))
+            for notification in notifications { requests.append { try ledgers[1].record(notification, at: day(1)) } }
+            for each in evidence { requests.append { _ = try ledgers[0].redeem(each, for: account, at: day(1)) } }
+            requests.append { _ = try ledgers[0].token(for: account, storing: token, at: day(1)) }
+        }
+        var generator = SeededGenerator()
+        lines.shuffle(using: &generator)
+        requests.shuffle(using: &generator)
+        let (longest, batch) = (Guarded<Duration>(.zero), Guarded<Duration>(.zero))
+        func timed(_ longest: Guarded<Duration>, _ body: () throws -> Void) rethrows {
+            let start = ContinuousClock.now
+            try body()
+            let time = ContinuousClock.now - start
+            longest.withLock { $0 = max($0, time) }
+        }
+        let parts = (0..<6).map { part in requests.enumerated().filter { $0.offset % 6 == part }.map(\.element) }
+        race.run(
+            parts.map { part in { for request in part { try timed(longest, request) } } } + [
+                {
+                    var run = try ledgers[0].beginImport(of: "file", digest: "", by: "tests", at: day(1))
+                    for start in stride(from: 0, to: lines.count, by: ledgers[0].importedTogether) {
+                        let end = min(start + ledgers[0].importedTogether, lines.count)
+                        try timed(batch) { _ = try ledgers[0].import(Array(lines[start..<end]), &run, at: day(1)) }
+                    }
+                }
+            ])
+        print("\(place): a batch took up to \(batch.withLock(\.self)), a request \(longest.withLock(\.self))")
+        let rows = try LedgerState(ledgers[0]).grants
+        #expect(rows.count == 3 * count && rows.values.allSatisfy { $0.account.hasPrefix("user ") && $0.quantity == 3 })
+        #expect(try ledgers[0].stateByEvents().grants.allSatisfy { rows[$0.key] == $0.value })
+        try race.finish(place)
+    }
+
+    @Test(arguments: Place.available)
     func `an account that is deleted while its purchases arrive leaves its name nowhere`(_ place: Place) throws {
         let race = try Race(place)
         for number in 1...Self.count {

@@ -71,6 +71,26 @@ import TrialSupport
         #expect(account.contains("Account 安娜") && account.contains("The evidence shows no active subscription"))
     }
 
+    @Test(arguments: [1, 20, 21])
+    func `an account is shown with its newest tokens`(count: Int) throws {
+        let desk = try DeskFixture()
+        try desk.redeem(desk.coins(id), for: "anna")
+        let browser = try desk.browser()
+        #expect(try !words(browser.search("anna")).contains("account tokens"))
+        var tokens: [String] = []
+        for _ in 0..<count {
+            desk.advance(.seconds(1))
+            tokens.append(try desk.ledger.token(for: "anna", storing: .random(), at: desk.date).token.description)
+        }
+        // Any of them leads to the account.
+        let page = try words(browser.search(tokens[0]))
+        #expect(page.contains("Its account tokens, newest first: \(count)"), "\(page)")
+        let places = tokens.suffix(20).reversed().map { page.range(of: "\($0), since 2025-06-")?.lowerBound }
+        let found = places.compactMap(\.self)
+        #expect(found.count == min(count, 20) && found == found.sorted())
+        #expect(page.contains("The newest 20 are shown.") == (count > 20))
+    }
+
     @Test(arguments: [
         (true, "Your backend is not told yet: the event waits for delivery."),
         (false, "Your backend is not told yet: 2 events wait for delivery."),

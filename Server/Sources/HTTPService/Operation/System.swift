@@ -191,12 +191,16 @@ package final class OpenFile {
     private let descriptor: CInt
     /// The size of the file when it was opened.
     package let byteCount: Int64
+    /// Whether it can be read anywhere and again, as a pipe cannot.
+    package let isRegular: Bool
 
     package init(_ path: String) throws(SystemError) {
         descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemError(code: errno) }
         var status = stat()
-        byteCount = unsafe fstat(descriptor, &status) == 0 ? Int64(status.st_size) : 0
+        let isKnown = unsafe fstat(descriptor, &status) == 0
+        byteCount = isKnown ? Int64(status.st_size) : 0
+        isRegular = isKnown && status.st_mode & S_IFMT == S_IFREG
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }

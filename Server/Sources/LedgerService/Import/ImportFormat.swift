@@ -36,7 +36,56 @@ struct ImportFormat {
         guard fields.count == columns.count else {
             throw ImportRecord.Fault(message: "\(fields.count) fields; the first line has \(columns.count)")
         }
+        // Databases wrap base64. Elsewhere, lines in a field are rather those that a wrong quotation mark swallowed.
+        for (column, field) in zip(columns, fields) where column != .evidence {
+            guard !field.contains(UInt8(ascii: "\n")) else {
+                throw ImportRecord.Fault(message: "a line break in '\(column.rawValue)'; JSON can have one")
+            }
+        }
         return try ImportRecord(columns, fields)
+    }
+
+    // MARK: Fields of several lines
+
+    /// What the quotation marks of a line say of the one after it.
+    enum LineEnd {
+        /// It is a line of its own.
+        case complete
+        /// It goes on with a field of this one.
+        case withinField
+        /// A quotation mark is neither doubled nor followed by a separator: what stands before it is none of the line's.
+        case misplaced
+    }
+
+    /// Returns how a line ends.
+    ///
+    /// - Parameter withinField: Whether it begins within a field of the line before it.
+    func end(of line: [UInt8], withinField: Bool = false) -> LineEnd {
+        let quote = UInt8(ascii: "\"")
+        guard columns != nil, withinField || line.contains(quote) else { return .complete }
+        var rest = line.last == UInt8(ascii: "\r") ? line.dropLast() : line[...]
+        var isWithin = withinField
+        while true {
+            if isWithin {
+                guard let next = rest.firstIndex(of: quote) else { return .withinField }
+                let isEscaped = next > rest.startIndex && rest[next - 1] == UInt8(ascii: "\\")
+                rest = rest[(next + 1)...]
+                if rest.first == quote {
+                    rest.removeFirst()
+                } else if rest.isEmpty || rest.first == separator {
+                    isWithin = false
+                } else if !isEscaped {
+                    return .misplaced
+                }
+                // MySQL writes \" for a quotation mark, which is a fault. What follows it is in the field all the same.
+            } else if rest.first == quote {
+                rest.removeFirst()
+                isWithin = true
+            } else {
+                guard let next = rest.firstIndex(of: separator) else { return .complete }
+                rest = rest[(next + 1)...]
+            }
+        }
     }
 
     /// Excel writes UTF-16, or the encoding of its country, such as GBK.
@@ -62,7 +111,9 @@ struct ImportFormat {
                 rest.removeFirst()
                 while true {
                     guard let end = rest.firstIndex(of: quote) else {
-                        throw ImportRecord.Fault(message: "a quotation mark is not closed in the line")
+                        let name = columns.flatMap { fields.count < $0.count ? $0[fields.count].rawValue : nil }
+                        throw ImportRecord.Fault(
+                            message: "a quotation mark is not closed" + (name.map { ", before '\($0)'" } ?? ""))
                     }
                     field += rest[..<end]
                     rest = rest[(end + 1)...]

@@ -68,6 +68,15 @@ struct ImportRecord {
         for (column, field) in zip(columns, fields) where !field.isEmpty { values[column] = field }
         trim()
         for (column, value) in values where value.isEmpty && column != .account { values[column] = nil }
+        for column in [Column.account, .productID] {
+            guard let value = values[column], ["NULL", "\\N"].contains(where: { value.elementsEqual($0.utf8) }) else {
+                continue
+            }
+            throw Fault(
+                message:
+                    "'\(column.rawValue)' is \(String(decoding: value, as: UTF8.self)), which MySQL writes for none; JSON can have such a name"
+            )
+        }
         if let account = values[.account], Self.isShortened(account) {
             throw Fault(message: "'account' is a number that a spreadsheet shortened: export the column as text")
         }

@@ -54,6 +54,10 @@ package struct LedgerImport {
         do throws(SystemError) { file = try OpenFile(path) } catch {
             throw ConfigurationError("\(path): \(error)")
         }
+        guard file.isRegular else {
+            throw ConfigurationError(
+                "\(path): not a file, which an interrupted import reads again: write the lines into one")
+        }
         dates = try ImportDate(zone: values["--time-zone"], at: .now)
         by = values["--by"] ?? System.loginName
         reason = values["--reason"]
@@ -129,7 +133,7 @@ package struct LedgerImport {
         signals.block()
         defer { signals.unblock() }
         do {
-            let progress = try isTrial ? trial(signals) : importFile(signals)
+            let (progress, isFileComplete) = try isTrial ? (trial(signals), true) : importFile(signals)
             for (name, count) in [
                 ("lines", progress.lineCount), ("added", progress.addedCount), ("known", progress.knownCount),
                 ("conflicts", progress.conflictCount), ("faults", progress.faultCount),
@@ -137,7 +141,7 @@ package struct LedgerImport {
             for (name, count) in [("notes", progress.noteCount), ("trimmed", progress.trimmedCount)] where count > 0 {
                 print("\(name) \(count)", false)
             }
-            return progress.conflictCount + progress.faultCount == 0 ? 0 : 1
+            return progress.conflictCount + progress.faultCount == 0 && isFileComplete ? 0 : 1
         } catch let error as ConfigurationError {
             throw error
         } catch let error as LedgerError {
@@ -160,21 +164,36 @@ package struct LedgerImport {
 
     // MARK: The import
 
-    private func importFile(_ signals: SignalSet) throws -> ImportProgress {
-        let (file, ledger) = (file, ledger)
+    /// Imports the file, and returns whether a copy of the ledger's file alone has what was imported.
+    private func importFile(_ signals: SignalSet) throws -> (ImportProgress, isFileComplete: Bool) {
         let lock = try ledger.lockImports()
-        // A copy of the file alone must have what was imported, whatever ends this.
-        defer { withExtendedLifetime(lock) { _ = try? ledger.completeFile() } }
+        defer { withExtendedLifetime(lock) {} }
+        let progress = Result { try importFile(signals, lock) }
+        var isFileComplete = true
+        // Whatever ended the import.
+        do throws(LedgerError) {
+            try ledger.completeFile()
+        } catch {
+            isFileComplete = false
+            print("a copy of the ledger's file alone lacks what its log has, which ends in -wal: \(error)", true)
+        }
+        return (try progress.get(), isFileComplete)
+    }
+
+    private func importFile(_ signals: SignalSet, _ lock: ImportLock) throws -> ImportProgress {
+        let (file, ledger) = (file, ledger)
         var run = try begin()
         var digest = try DigestStream(.sha256)
         var digested: Int64 = 0
-        try readLines(from: run.progress, signals) { (lines, progress, tell) throws in
+        try readLines(from: run.progress, signals) { (lines, progress, words) throws in
             try file.add(digested..<progress.byteCount, to: &digest)
             digested = progress.byteCount
             run.progress = progress
             run.readDigest = try digest.value().hexadecimal + " " + decidingOptions
-            _ = try ledger.import(lines, &run, telling: tell)
+            try lock.hold()
+            _ = try ledger.import(lines, &run, words: words)
             progress = run.progress
+            return run.untold
         }
         try ledger.endImport(run)
         return run.progress
@@ -199,6 +218,7 @@ package struct LedgerImport {
                 )
             }
             if run.progress.lineCount > 0 { print("continues after line \(run.progress.lineCount)", true) }
+            tell(run.untold)
             return try ledger.continueImport(run, digest: digest)
         }
         return try ledger.beginImport(of: path, digest: digest, by: by, reason: reason, insteadOf: same + ofPath)
@@ -210,11 +230,12 @@ package struct LedgerImport {
         let trial = try TrialLedger(policy)
         var run = try trial.ledger.beginImport(of: path, digest: "", by: by)
         let ledger = ledger
-        try readLines(from: ImportProgress(), signals) { (lines, progress, tell) throws in
+        try readLines(from: ImportProgress(), signals) { (lines, progress, words) throws in
             run.progress = progress
             try trial.copy(about: lines, from: ledger)
-            _ = try trial.ledger.import(lines, &run, telling: tell)
+            _ = try trial.ledger.import(lines, &run, words: words)
             progress = run.progress
+            return run.untold
         }
         return run.progress
     }
@@ -223,10 +244,10 @@ package struct LedgerImport {
 
     /// Reads all lines from where `start` is.
     ///
-    /// - Parameter apply: Imports lines of which `progress` has what is not theirs, counts what became of them, and tells it before it is recorded.
+    /// - Parameter apply: Imports lines of which `progress` has what is not theirs, counts what became of them, and returns what is to be told.
     private func readLines(
         from start: ImportProgress, _ signals: SignalSet,
-        _ apply: ([ImportedLine], inout ImportProgress, @escaping ([ImportedLine.Result]) -> Void) throws -> Void
+        _ apply: ([ImportedLine], inout ImportProgress, @escaping ([ImportedLine.Result]) -> String) throws -> String
     ) throws {
         var progress = start
         var format = ImportFormat()
@@ -236,6 +257,9 @@ package struct LedgerImport {
         // A file of CSV has no brace before its first comma.
         let first = beginning.dropFirst(mark).first {
             ![UInt8(ascii: " "), UInt8(ascii: "\n"), UInt8(ascii: "\r")].contains($0)
+        }
+        guard first != UInt8(ascii: "[") else {
+            throw ConfigurationError("line 1: an array; write one JSON object in each line, and nothing between them")
         }
         if first != UInt8(ascii: "{"), let line = try reader.next() {
             do throws(ImportRecord.Fault) {
@@ -247,6 +271,7 @@ package struct LedgerImport {
         }
         if start.byteCount > 0 { reader = LineReader(file, from: start.byteCount) }
         var report = ImportReport(start.lineCount, file.byteCount)
+        var size = BatchSize(maximum: linesTogether)
         var isAtEnd = false
         while !isAtEnd {
             if let signal = signals.wait(.zero) {
@@ -255,33 +280,53 @@ package struct LedgerImport {
             var lines: [(number: Int64, line: ImportedLine)] = []
             var faults: [Message] = []
             let end = reader.offset + Self.maximumBatchByteCount
-            while lines.count < linesTogether, reader.offset < end {
-                guard let line = try reader.next() else {
+            var weight = 0
+            while weight < size.count, reader.offset < end {
+                guard var line = try reader.next() else {
                     isAtEnd = true
                     break
                 }
                 progress.lineCount += 1
                 if line.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\r") }) { continue }
+                let number = progress.lineCount
+                if format.end(of: line) == .withinField, let rest = try reader.restOfField(format) {
+                    line += rest.bytes
+                    progress.lineCount += rest.lineCount
+                }
                 do throws(ImportRecord.Fault) {
                     let record = try format.record(line)
                     progress.trimmedCount += record.trimmedCount
-                    lines.append((progress.lineCount, try record.line(verifier, dates)))
+                    let imported = try record.line(verifier, dates)
+                    weight += imported.weight
+                    lines.append((number, imported))
                 } catch {
+                    weight += 1
                     progress.faultCount += 1
-                    faults.append((progress.lineCount, error.message))
+                    let last = progress.lineCount
+                    let extent = last == number ? "" : "; its quotation marks make lines \(number) to \(last) one"
+                    faults.append((number, error.message + extent))
                 }
             }
             progress.byteCount = reader.offset
             let numbers = lines.map(\.number)
-            try apply(lines.map(\.line), &progress) { [print, faults] results in
+            let start = ContinuousClock.now
+            let words = try apply(lines.map(\.line), &progress) { [faults] results in
                 let told = zip(numbers, results).flatMap { number, result in
                     result.messages.map { Message(number: number, text: $0) }
                 }
-                // In the order of the lines. What is said of one stays in its own.
-                for (number, text) in Self.merged(faults, told) { print("line \(number): \(text)", true) }
+                // In the order of the lines.
+                return Self.merged(faults, told).map { "line \($0.number): \($0.text)" }.joined(separator: "\n")
             }
+            size.adjust(to: ContinuousClock.now - start)
+            // When no lock of the database is held: whoever reads it can be slow.
+            tell(words)
             if let text = report.text(progress) { print(text, true) }
         }
+    }
+
+    /// Tells what is said of lines, a line for each.
+    private func tell(_ words: String) {
+        for line in words.utf8.split(separator: UInt8(ascii: "\n")) { print(String(Substring(line)), true) }
     }
 
     private typealias Message = (number: Int64, text: String)
@@ -311,6 +356,26 @@ extension ImportedLine.Result {
             case .fault(let fault): fault
             }
         return [message].compactMap(\.self) + notes.map { "note: \($0)" }
+    }
+}
+
+/// How many lines are written in one transaction. Servers wait for it, and give up after five seconds.
+private struct BatchSize {
+    private static let time = Duration.milliseconds(500)
+
+    private(set) var count: Int
+    private let maximum, minimum: Int
+
+    init(maximum: Int) {
+        self.maximum = maximum
+        minimum = min(maximum, 8)
+        count = min(maximum, 256)
+    }
+
+    /// - Parameter time: How long the last batch took.
+    mutating func adjust(to time: Duration) {
+        if time > Self.time { count = max(minimum, count / 2) }
+        if time < Self.time / 2 { count = min(maximum, count * 2) }
     }
 }
 

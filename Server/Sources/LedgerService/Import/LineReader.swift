@@ -1,6 +1,6 @@
 import HTTPService
 
-/// The lines of a file, of which one piece is in memory.
+/// The lines of a file, of which one piece is in memory. A copy reads ahead.
 struct LineReader {
     /// A longer line holds no evidence that the server takes.
     static let maximumByteCount = 64 << 20
@@ -16,6 +16,28 @@ struct LineReader {
     init(_ file: OpenFile, from offset: Int64) {
         self.file = file
         self.offset = offset
+    }
+
+    /// Returns the next lines as one, if a field of the line that was read goes on in them; `nil` if that is no field of several lines.
+    ///
+    /// It reads no further than the next line that opens a quotation mark, or a text of ``maximumByteCount``: a whole file is read at most twice.
+    mutating func restOfField(_ format: ImportFormat) throws(SystemError) -> (bytes: [UInt8], lineCount: Int64)? {
+        var ahead = self
+        var lineCount: Int64 = 0
+        while let line = try ahead.next(), ahead.offset - offset <= Self.maximumByteCount {
+            lineCount += 1
+            switch format.end(of: line, withinField: true) {
+            case .misplaced: return nil
+            case .withinField: continue
+            case .complete:
+                var rest = self
+                var bytes: [UInt8] = []
+                for _ in 0..<lineCount { bytes += [UInt8(ascii: "\n")] + (try rest.next() ?? []) }
+                self = rest
+                return (bytes, lineCount)
+            }
+        }
+        return nil
     }
 
     /// Returns the next line without its end, or `nil` after the last one. A line that is too long is an error.

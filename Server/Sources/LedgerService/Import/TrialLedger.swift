@@ -5,7 +5,7 @@ import PurchaseLedger
 final class TrialLedger {
     let ledger: PurchaseLedger
     private let path: String
-    private var copied: Set<Int64> = []
+    private var copied = TrialCopies()
 
     init(_ policy: LedgerPolicy) throws(LedgerError) {
         path = System.temporaryPath("receipt-server-import")

@@ -33,12 +33,14 @@ public struct ImportRun: Sendable {
     public var progress: ImportProgress
     /// The SHA-256 of the part of the file that was read.
     public var readDigest: String
+    /// What is to be told of the last lines. The process can have ended before it was told.
+    public internal(set) var untold: String
     /// What only the process knows that imports.
     let holder: String
 
     static let columns = """
         id, by_name, reason, path, digest, started_at, changed_at, state, bytes, lines, added, known, conflicts, faults,
-            notes, trimmed, read_digest, holder
+            notes, trimmed, read_digest, untold, holder
         """
 
     init(_ row: SQLRow) throws(LedgerError) {
@@ -54,17 +56,32 @@ public struct ImportRun: Sendable {
         (progress.addedCount, progress.knownCount) = (try row.integer(10), try row.integer(11))
         (progress.conflictCount, progress.faultCount) = (try row.integer(12), try row.integer(13))
         (progress.noteCount, progress.trimmedCount) = (try row.integer(14), try row.integer(15))
-        (readDigest, holder) = (try row.text(16), try row.text(17))
+        (readDigest, untold, holder) = (try row.text(16), try row.text(17), try row.text(18))
     }
 }
 
 /// Keeps other processes from importing into the same ledger, until it is released or the process ends, however that ends.
 public final class ImportLock: Sendable {
+    private let take: @Sendable () throws(LedgerError) -> Bool
     private let release: @Sendable () -> Void
 
-    init(_ release: @escaping @Sendable () -> Void) { self.release = release }
+    /// - Parameters:
+    ///   - take: Takes the lock again if it was lost, and returns whether this has it.
+    init(
+        again take: @escaping @Sendable () throws(LedgerError) -> Bool = { true },
+        _ release: @escaping @Sendable () -> Void
+    ) { (self.take, self.release) = (take, release) }
 
     deinit { release() }
+
+    static let isTaken = LedgerError(.importRunning, "another import into this ledger is running")
+
+    /// Takes the lock again if the database has lost it, such as by a restart. Call it before each batch of lines.
+    ///
+    /// - Throws: `import-running` if somebody else has it now.
+    public func hold() throws(LedgerError) {
+        guard try take() else { throw Self.isTaken }
+    }
 }
 
 /// The tables of imports.
@@ -79,7 +96,7 @@ enum ImportTables {
                 path \(text) NOT NULL, digest \(text) NOT NULL, started_at BIGINT NOT NULL, changed_at BIGINT NOT NULL,
                 state \(text) NOT NULL, bytes BIGINT NOT NULL, lines BIGINT NOT NULL, added BIGINT NOT NULL,
                 known BIGINT NOT NULL, conflicts BIGINT NOT NULL, faults BIGINT NOT NULL, notes BIGINT NOT NULL,
-                trimmed BIGINT NOT NULL, read_digest \(text) NOT NULL, holder \(text) NOT NULL)
+                trimmed BIGINT NOT NULL, read_digest \(text) NOT NULL, untold \(text) NOT NULL, holder \(text) NOT NULL)
             """,
             // The import that made a grant, and the first transaction of the purchase as its line named it.
             "ALTER TABLE grants ADD COLUMN import_id BIGINT",
@@ -93,9 +110,7 @@ extension PurchaseLedger {
     ///
     /// - Throws: `import-running` if somebody has it.
     public func lockImports() throws(LedgerError) -> ImportLock {
-        guard let lock = try store.lockImports() else {
-            throw LedgerError(.importRunning, "another import into this ledger is running")
-        }
+        guard let lock = try store.lockImports() else { throw ImportLock.isTaken }
         return lock
     }
 
@@ -139,8 +154,8 @@ extension PurchaseLedger {
             let rows = try connection.run(
                 """
                 INSERT INTO imports (by_name, reason, path, digest, started_at, changed_at, state, bytes, lines, added,
-                    known, conflicts, faults, notes, trimmed, read_digest, holder)
-                VALUES ($1, $2, $3, $4, $5, $5, 'unfinished', 0, 0, 0, 0, 0, 0, 0, 0, '', $6)
+                    known, conflicts, faults, notes, trimmed, read_digest, untold, holder)
+                VALUES ($1, $2, $3, $4, $5, $5, 'unfinished', 0, 0, 0, 0, 0, 0, 0, 0, '', '', $6)
                 RETURNING \(ImportRun.columns)
                 """, [.text(by), SQLValue(reason), .text(path), .text(digest), SQLValue(now), .text(holder)])
             return try ImportRun(rows[0])
@@ -168,9 +183,11 @@ extension PurchaseLedger {
         }
     }
 
-    /// Records that all lines were read.
+    /// Records that all lines were read, and what is said of them was told.
     public func endImport(_ run: ImportRun, at now: Instant = .now) throws(LedgerError) {
-        try store.write { (connection) throws(LedgerError) in
+        var run = run
+        run.untold = ""
+        try store.write { [run] (connection) throws(LedgerError) in
             try connection.record(run, .complete, at: now)
         }
     }
@@ -186,12 +203,14 @@ extension SQLConnection {
         ]
         let rows = try self.run(
             """
-            UPDATE imports SET state = $3, changed_at = $4, read_digest = $5, bytes = $6, lines = $7, added = $8,
-                known = $9, conflicts = $10, faults = $11, notes = $12, trimmed = $13
+            UPDATE imports SET state = $3, changed_at = $4, read_digest = $5, untold = $6, bytes = $7, lines = $8,
+                added = $9, known = $10, conflicts = $11, faults = $12, notes = $13, trimmed = $14
             WHERE id = $1 AND holder = $2 AND state = 'unfinished' RETURNING 1
             """,
-            [.integer(run.id), .text(run.holder), .text(state.rawValue), SQLValue(now), .text(run.readDigest)]
-                + numbers.map(SQLValue.integer))
+            [
+                .integer(run.id), .text(run.holder), .text(state.rawValue), SQLValue(now), .text(run.readDigest),
+                .text(run.untold),
+            ] + numbers.map(SQLValue.integer))
         guard !rows.isEmpty else {
             throw LedgerError(.importRunning, "another process goes on with this import")
         }

@@ -30,6 +30,14 @@ public enum ImportedLine: Sendable {
         public var notes: [String] = []
     }
 
+    /// How much of a batch it takes: a receipt can have hundreds of purchases, each of which is as much work as a line of one.
+    package var weight: Int {
+        switch self {
+        case .evidence(_, let evidence): max(1, evidence.purchases.count)
+        case .token, .spent: 1
+        }
+    }
+
     var account: String {
         switch self {
         case .token(let account, _), .evidence(let account, _): account

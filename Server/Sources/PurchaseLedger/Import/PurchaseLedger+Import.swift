@@ -14,12 +14,12 @@ extension PurchaseLedger {
     ///   - lines: At most ``importedTogether`` lines.
     ///   - run: The import, with the bytes, lines and faults of the file up to the last of these lines. What becomes of these lines is counted in it.
     ///   - now: The date of the lines.
-    ///   - tell: Called with what becomes of the lines before it is recorded, so that it is told at least once: what is told after a commit is lost if the process is killed between the two.
+    ///   - words: Returns what is to be told of the lines, by what becomes of them. It is recorded with them, as ``ImportRun/untold``: tell it when this returns, and when an interrupted import goes on.
     /// - Returns: What became of each line.
     /// - Throws: `import-running` if another process goes on with the import.
     public func `import`(
         _ lines: [ImportedLine], _ run: inout ImportRun, at now: Instant = .now,
-        telling tell: @escaping ([ImportedLine.Result]) -> Void = { _ in }
+        words: @escaping ([ImportedLine.Result]) -> String = { _ in "" }
     ) throws(LedgerError) -> [ImportedLine.Result] {
         let before = run
         let (results, after, conflicts) = try store.write {
@@ -30,8 +30,8 @@ extension PurchaseLedger {
             for line in lines { results.append(try batch.add(line)) }
             var run = before
             run.progress.count(results)
+            run.untold = words(results)
             try connection.record(run, .unfinished, at: now)
-            tell(results)
             return (results, run, batch.tokenConflicts)
         }
         run = after

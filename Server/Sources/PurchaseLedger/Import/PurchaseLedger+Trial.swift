@@ -1,5 +1,15 @@
 import AppStoreReceipt
 import SpanASN1
+import StrictText
+
+/// What was copied for a trial.
+package struct TrialCopies {
+    var families: Set<Int64> = []
+    /// Those all of whose tokens were copied.
+    var accounts: Set<UTF8Bytes> = []
+
+    package init() {}
+}
 
 /// An import that changes nothing: its lines are imported into an empty ledger, to which everything is copied before that they are about.
 extension PurchaseLedger {
@@ -15,18 +25,19 @@ extension PurchaseLedger {
 
     /// Copies what lines are about, as far as it decides what becomes of them.
     ///
-    /// - Parameter copied: The families that were copied before.
+    /// - Parameter copied: What was copied before.
     package func copy(
-        about lines: [ImportedLine], to trial: PurchaseLedger, without copied: inout Set<Int64>
+        about lines: [ImportedLine], to trial: PurchaseLedger, without copied: inout TrialCopies
     ) throws(LedgerError) {
         var (keys, tokens): (Set<TransactionKey>, Set<AppAccountToken>) = ([], [])
-        var (registered, accounts): (Set<AppAccountToken>, Set<String>) = ([], [])
+        var registered: Set<AppAccountToken> = []
+        var accounts: [String] = []
         for line in lines {
             switch line {
             case .token(let account, let token):
                 registered.insert(token)
-                // Some count against the limit.
-                accounts.insert(account)
+                // All of them count against the limit.
+                if copied.accounts.insert(UTF8Bytes(account)).inserted { accounts.append(account) }
             case .spent(let transaction): keys.formUnion(transaction.keys.all)
             case .evidence(_, let evidence):
                 let brought = BroughtEvidence(evidence)
@@ -35,7 +46,7 @@ extension PurchaseLedger {
             }
         }
         tokens.formUnion(registered)
-        let known = copied
+        let known = copied.families
         let (families, rows) = try store.read {
             (connection) throws(LedgerError) -> ([Int64], [(insertion: String, rows: [SQLRow])]) in
             let families = try connection.families(of: keys, waitingFor: registered).subtracting(known).sorted()
@@ -57,20 +68,39 @@ extension PurchaseLedger {
                     }
                 }
             }
-            let columns = "token, account, kind, made_at, retired_at"
-            for (column, values) in [("token", all.map(\.description)), ("account", Array(accounts))] {
-                for value in values {
-                    let rows = try connection.run(
-                        "SELECT \(columns) FROM account_tokens WHERE \(column) = $1", [.text(value)])
-                    if !rows.isEmpty { add("account_tokens", 5, rows) }
-                }
+            for token in all {
+                let rows = try connection.run("\(Self.tokens) WHERE token = $1", [.text(token.description)])
+                if !rows.isEmpty { add("account_tokens", 5, rows) }
             }
             return (families, found)
         }
-        copied.formUnion(families)
+        copied.families.formUnion(families)
         try trial.store.write { (connection) throws(LedgerError) in
             for (insertion, rows) in rows {
                 for row in rows { try connection.write(insertion, row.values) }
+            }
+        }
+        while !accounts.isEmpty { try copyTokens(of: &accounts, to: trial) }
+    }
+
+    private static let tokens = "SELECT token, account, kind, made_at, retired_at FROM account_tokens"
+
+    /// Copies the tokens of some accounts, about as many as one can have, and removes those accounts.
+    private func copyTokens(of accounts: inout [String], to trial: PurchaseLedger) throws(LedgerError) {
+        let (count, rows) = try store.read { [accounts] (connection) throws(LedgerError) -> (Int, [SQLRow]) in
+            var (count, rows): (Int, [SQLRow]) = (0, [])
+            for account in accounts.reversed() where rows.count < Self.maximumTokenCount {
+                rows += try connection.run("\(Self.tokens) WHERE account = $1", [.text(account)])
+                count += 1
+            }
+            return (count, rows)
+        }
+        accounts.removeLast(count)
+        guard !rows.isEmpty else { return }
+        try trial.store.write { (connection) throws(LedgerError) in
+            for row in rows {
+                try connection.write(
+                    "INSERT INTO account_tokens VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING", row.values)
             }
         }
     }

@@ -38,4 +38,10 @@ enum OrderTables {
             """,
         ]
     }
+
+    /// An account can have thousands of tokens, which are listed in parts.
+    static let tokensByDate = [
+        "DROP INDEX account_tokens_of_account",
+        "CREATE INDEX account_tokens_by_date ON account_tokens (account, made_at, token)",
+    ]
 }

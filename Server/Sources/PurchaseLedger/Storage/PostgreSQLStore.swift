@@ -118,18 +118,30 @@ struct PostgreSQLStore: LedgerStore {
     /// Its server keeps its files.
     func completeFile() {}
 
-    /// The lock is one of a connection that is there for it. If the connection is lost, the recorded holder of the import still keeps two from going on with one.
+    /// The lock is one of a connection that is there for it.
     func lockImports() throws(LedgerError) -> ImportLock? {
         let pool = ConnectionPool(limit: 1) { [uri] () throws(LedgerError) in try PostgreSQLConnection(uri: uri) }
-        // A database can have several ledgers, each with a table of its own.
-        let rows = try pool.withConnection(isUsable: \.isUsable) { (connection) throws(LedgerError) in
-            try connection.run(
-                """
-                SELECT pg_try_advisory_lock(1310579654, ('imports'::regclass::oid::bigint - 2147483648)::int)::int
-                """)
+        // Whose connection has the lock takes it once more. A database can have several ledgers, each with a table of its own.
+        @Sendable func take() throws(LedgerError) -> Bool {
+            try pool.withConnection(isUsable: \.isUsable) { (connection) throws(LedgerError) in
+                try connection.run(
+                    """
+                    SELECT pg_try_advisory_lock(1310579654, ('imports'::regclass::oid::bigint - 2147483648)::int)::int
+                    """)[0].integer(0) == 1
+            }
         }
-        guard try rows[0].integer(0) == 1 else { return nil }
-        return ImportLock {
+        @Sendable func takeAgain() throws(LedgerError) -> Bool {
+            do throws(LedgerError) {
+                return try take()
+            } catch {
+                // The lock ended with its connection. The pool has dropped that, and makes another one.
+                guard error.code == .storeUnavailable else { throw error }
+                return try take()
+            }
+        }
+        guard try take() else { return nil }
+        return ImportLock(again: takeAgain) {
+            // The next import can begin at once. If this fails, the lock ends with the connection, which the pool closes now.
             _ = try? pool.withConnection(isUsable: \.isUsable) { (connection) throws(LedgerError) in
                 try connection.run("SELECT 1 FROM pg_advisory_unlock_all()")
             }

@@ -270,7 +270,11 @@ struct SQLiteStore: LedgerStore {
 
     func completeFile() throws(LedgerError) {
         try writer.withConnection(isUsable: \.isIdle) { connection throws(LedgerError) in
-            _ = try connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
+            // The first column says whether somebody was in the way for as long as SQLite waits.
+            let rows = try connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
+            guard try rows.first?.integer(0) == 0 else {
+                throw LedgerError(.storeUnavailable, "somebody else uses the file")
+            }
         }
     }
 }

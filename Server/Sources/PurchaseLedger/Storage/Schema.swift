@@ -8,7 +8,8 @@ enum Schema {
             first(dialect), second(dialect) + OrderTables.statements(dialect) + parts(dialect),
             SupportTables.statements(dialect), QuestionTables.statements(dialect), CommitMarks.tables(dialect),
             // Indexes of large tables take long: before grants are locked.
-            EndedPeriod.tables(dialect) + SupportTables.evidenceDigests(dialect) + SeatTables.statements(dialect)
+            EndedPeriod.tables(dialect) + SupportTables.evidenceDigests(dialect) + OrderTables.tokensByDate
+                + SeatTables.statements(dialect)
                 + UnnamedNotification.tables(dialect)
                 + LedgerSummary.tables(dialect) + ClaimOrder.statements(dialect)
                 + ImportTables.statements(dialect),

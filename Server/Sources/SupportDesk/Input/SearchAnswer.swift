@@ -24,11 +24,15 @@ struct SearchAnswer {
     /// An account, with what it has now.
     struct AccountAnswer {
         let history: AccountHistory
+        /// The newest ones.
+        let tokens: AccountTokenList?
         let items: [(environment: AppStoreEnvironment, item: Entitlements.Item)]
     }
 
     /// So many stories and accounts stand on one page.
     static let maximumCount = 10
+    /// So many tokens of an account stand on it.
+    static let maximumTokenCount = 20
 
     var isEmpty: Bool {
         decision == nil && stories.isEmpty && accounts.isEmpty && attempts.isEmpty
@@ -136,7 +140,10 @@ struct SearchAnswer {
                 break
             }
             guard let history = try desk.ledger.history(of: account, after: cursor) else { continue }
-            accounts.append(AccountAnswer(history: history, items: try desk.items(of: account, at: now)))
+            accounts.append(
+                AccountAnswer(
+                    history: history, tokens: try desk.ledger.tokens(of: account, limit: Self.maximumTokenCount),
+                    items: try desk.items(of: account, at: now)))
         }
     }
 

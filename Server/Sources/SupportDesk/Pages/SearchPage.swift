@@ -148,6 +148,7 @@ struct SearchPage {
                     }
                 }
             }
+            if let tokens = answer.tokens, !tokens.entries.isEmpty { self.tokens(tokens, &html) }
             html.element(.h3, phrase: SupportPhrase.whatHappened)
             entries(StoryEntry.entries(of: answer.history), &html)
             if let next = answer.history.next {
@@ -156,6 +157,20 @@ struct SearchPage {
                 }
             }
             forms.write(forAccount: account, to: &html)
+        }
+    }
+
+    private func tokens(_ tokens: AccountTokenList, _ html: inout HTMLWriter) {
+        html.element(.h3, phrase: SupportPhrase.accountTokens, .number(Int(clamping: tokens.count)))
+        html.element(.ul, .style(.list)) { html in
+            for entry in tokens.entries {
+                html.element(.li) { html in
+                    html.phrase(SupportPhrase.tokenSince, .text(entry.token.description), .localDate(entry.madeAt))
+                }
+            }
+        }
+        if tokens.next != nil {
+            html.element(.p, .style(.note), phrase: SupportPhrase.moreTokens, .number(tokens.entries.count))
         }
     }
 

@@ -289,6 +289,13 @@ extension SupportPhrase {
             )
         case .ownsItem: ("{0} × {1} ({2})", "{0} × {1}（{2}）")
         case .ownsUntil: ("{0}, until {1} ({2})", "{0}，至 {1}（{2}）")
+        case .accountTokens: ("Its account tokens, newest first: {0}", "账户令牌（新的在前）：{0} 个")
+        case .tokenSince: ("{0}, since {1}", "{0}，自 {1} 起")
+        case .moreTokens:
+            (
+                "The newest {0} are shown. A search for any of them finds the account.",
+                "仅显示最新的 {0} 个。查询其中任何一个都可找到此账户。"
+            )
         case .older: ("Older entries", "更早的记录")
         case .attemptStory: ("Request {0}", "请求 {0}")
         case .digest: ("SHA-256 of what was sent", "所发送内容的 SHA-256")

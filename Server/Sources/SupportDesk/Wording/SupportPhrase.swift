@@ -40,8 +40,8 @@ enum SupportPhrase: Words, CaseIterable {
         tokenMissing, undetermined
 
     // Accounts and requests
-    case accountStory, owns, ownsNothing, ownsItem, ownsUntil, older, attemptStory, digest, evidenceDigest,
-        evidenceKept,
+    case accountStory, owns, ownsNothing, ownsItem, ownsUntil, accountTokens, tokenSince, moreTokens, older,
+        attemptStory, digest, evidenceDigest, evidenceKept,
         evidenceNotKept, clientsSend, clientsSendAbout
 
     // Acts

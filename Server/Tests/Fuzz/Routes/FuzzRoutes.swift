@@ -36,6 +36,7 @@ private let seeds: [(name: String, bytes: [UInt8])] = [
         "GET /v1/accounts/anna/entitlements?at=2026-01-01&environment=Production\nAuthorization: Bearer \u{3}\n\n"
     ),
     ("history", "GET /v1/accounts/a%20b/history?after=1&limit=2\nAuthorization: Bearer \u{3}\n\n"),
+    ("tokens", "GET /v1/accounts/a%20b/tokens?after=1-a&limit=2\nAuthorization: Bearer \u{3}\n\n"),
     (
         "transaction",
         "GET /v1/transactions/Production/com.example.app/2000000000000001\nAuthorization: Bearer \u{3}\n\n"
