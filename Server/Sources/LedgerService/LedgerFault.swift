@@ -19,6 +19,7 @@ package enum LedgerFault: String, ServiceFault {
     case notAdjustable = "not-adjustable"
     case unknownToApple = "unknown-to-apple"
     case appleRefused = "apple-refused"
+    case recoveryIncomplete = "recovery-incomplete"
     case appleUnavailable = "apple-unavailable"
     case storeFailed = "store-failed"
     case storeUnavailable = "store-unavailable"
@@ -79,8 +80,14 @@ package enum LedgerFault: String, ServiceFault {
                 "Compare the id with the customer's invoice. Ask again later if the purchase is new.")
         case .appleRefused:
             FaultRow(
-                502, "the server refuses the App Store's answer",
-                "Have the operator of the server run 'receipt-server check-apple'.")
+                502, "the server refuses something of the App Store's answer, and recorded nothing",
+                "Have the operator of the server run 'receipt-server check-apple'. To record the rest, send 'skip_refused' with a 'reason'."
+            )
+        case .recoveryIncomplete:
+            FaultRow(
+                409,
+                "something of the App Store's answer is refused, and not all of the rest has a token of the account: the rest is recorded, and the account claimed nothing",
+                "Find out whose the purchase is, then transfer it, or grant the product for support.")
         case .appleUnavailable:
             FaultRow(503, "the App Store cannot be asked at the moment", "Try again later.")
         case .storeFailed:

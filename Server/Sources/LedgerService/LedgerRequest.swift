@@ -54,23 +54,31 @@ struct TokenRequest {
     }
 }
 
-/// `{"account":"…","transaction_id":"…"}` or `{"account":"…","order_id":"…"}`, with `environment` where the server has several.
+/// `{"account":"…","transaction_id":"…"}` or `{"account":"…","order_id":"…"}`, with `environment` where the server has several, and
+/// `"skip_refused":true,"reason":"…"`.
 struct RecoverRequest {
     /// Who is to have what is recovered; `nil` to record it only.
     let account: String?
     let subject: Reconciler.Recovery
     let environment: AppStoreEnvironment?
+    /// The reason to record the rest if something of Apple's answer is refused; `nil` to record nothing then.
+    let reasonToSkip: String?
 
     private enum Member: String, CaseIterable {
-        case account, environment
+        case account, environment, reason
+        case skipRefused = "skip_refused"
         case transactionID = "transaction_id"
         case orderID = "order_id"
     }
     private static let members = JSONMembers<Member>()
 
     init(_ body: Span<UInt8>) throws(RequestFault) {
-        let texts = try RequestTexts(body, Self.members)
+        let texts = try RequestTexts(body, Self.members, flags: [.skipRefused])
         account = texts[.account]
+        reasonToSkip = texts[.reason]
+        guard (reasonToSkip != nil) == texts.isTrue(.skipRefused) else {
+            throw .invalid("'skip_refused' and 'reason' go together")
+        }
         environment = try texts[.environment].map { (text) throws(RequestFault) in try .init(environment: text) }
         switch (texts[.transactionID], texts[.orderID]) {
         case (let id?, nil):

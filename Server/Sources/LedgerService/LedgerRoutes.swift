@@ -69,7 +69,7 @@ package struct LedgerRoutes: Sendable {
 
     private func recoverRoute(_ askApple: AskApple) -> Route {
         let recovering = RecoverRoute(
-            askApple: askApple, accepted: verifier.policy, attempts: attempts, clock: clock)
+            askApple: askApple, ledger: ledger, accepted: verifier.policy, attempts: attempts, clock: clock)
         // They wait for Apple. Together they have no more places than one account.
         return guarded(
             .recover, "POST", "/v1/recover",
@@ -85,7 +85,7 @@ package struct LedgerRoutes: Sendable {
         return [
             guarded(.redeem, "POST", "/v1/accounts/{id}/token", orders.token),
             guarded(.redeem, "POST", "/v1/orders", orders.make, owner: OrderRequest.account(of:)),
-            guarded(.read, "GET", "/v1/orders", orders.purchasesWithoutOrder, queryItems: ["without"]),
+            guarded(.read, "GET", "/v1/orders", orders.purchasesWithoutOrder, queryItems: ["without", "after"]),
             guarded(.read, "GET", "/v1/orders/{id}", orders.order, owner: { _ in nil }),
         ]
     }
@@ -261,6 +261,8 @@ package struct LedgerRoutes: Sendable {
 
     private func forget(_ request: Request) throws -> Response {
         let name = try ledger.forget(request.parameters[0], at: clock())
+        // It is done, whatever else fails.
+        do throws(LedgerError) { try attempts?.noteDeletion() } catch { report(error) }
         return Response(body: Array("{\"forgotten_as\":\"\(name)\"}".utf8))
     }
 

@@ -15,7 +15,7 @@ package struct LedgerService: Sendable {
     package let webhookOrigin: String?
     private let hasWebhook: Bool
     /// Which ledger it was at the start.
-    private let summary: LedgerSummary
+    private let summary: LedgerSummary.Beginning
     /// Counting a large table takes a hundredth of a processor at most.
     private let summaryReading = DatabaseReading<LedgerSummary>(pauseFactor: 100)
     private let outboxReading = DatabaseReading<(pending: Int, oldestPending: Instant?, dead: Int)>()
@@ -109,7 +109,7 @@ package struct LedgerService: Sendable {
                 values["--new-ledger"] == nil
                 ? try PurchaseLedger(location, policy: policy, onTokenConflict: tokenConflicts.add)
                 : try PurchaseLedger(creating: location, policy: policy, onTokenConflict: tokenConflicts.add)
-            summary = try ledger.summary()
+            summary = try ledger.summaryAtStart()
         } catch {
             throw ConfigurationError("--ledger: \(error)", isTemporary: error.code == .storeUnavailable)
         }
@@ -137,8 +137,7 @@ package struct LedgerService: Sendable {
     package var identity: [(StaticString, ServiceLog.Value)] {
         [
             ("ledger_id", .text(summary.id)), ("ledger_created", .text(summary.creationDate.description)),
-            ("grants", .number(Int(summary.grantCount))),
-        ]
+        ] + (summary.grantCount.map { [("grants", .number(Int($0)))] } ?? [])
     }
 
     /// What asks the App Store; `nil` without `--ask-apple`.
@@ -231,9 +230,22 @@ package struct LedgerService: Sendable {
                 }
             }
         }
-        let summaryReading = summaryReading
+        let (summaryReading, summary) = (summaryReading, summary)
         let readers = [
-            Thread { summaryReading.run { () throws(LedgerError) in try ledger.summary() } },
+            Thread {
+                // The log's start has no more than can be counted at once.
+                var isToBeTold = summary.grantCount == nil
+                summaryReading.run { () throws(LedgerError) in
+                    let summary = try ledger.summary()
+                    if isToBeTold {
+                        isToBeTold = false
+                        let count = Int(clamping: summary.grantCount)
+                        log.write(
+                            .info, "ledger-counted", [("ledger_id", .text(summary.id)), ("grants", .number(count))])
+                    }
+                    return summary
+                }
+            },
             Thread { outboxReading.run { () throws(LedgerError) in try ledger.outboxCounts() } },
             Thread {
                 appleReading.run { () throws(LedgerError) in
@@ -287,7 +299,7 @@ package struct LedgerService: Sendable {
             "Requests to redeem that are not in the table of attempts, because the database was too slow for it.",
             value: attempts.lost)
         let always =
-            [isUp, lost] + (summaryReading.last.value ?? summary).metrics + ledgerRoutes.metrics
+            [isUp, lost] + (summaryReading.last.value?.beginning ?? summary).metrics + ledgerRoutes.metrics
             + (ledger.policy.orders == nil ? [] : [tokenConflicts.metric])
             + appleMetrics
         guard let counts else { return always }
@@ -319,13 +331,16 @@ package struct LedgerService: Sendable {
     }
 }
 
-extension LedgerSummary {
+extension LedgerSummary.Beginning {
     fileprivate var metrics: [MetricFamily] {
         var created = MetricFamily(
             .gauge, "receipt_server_ledger_created_timestamp_seconds",
             "When the ledger was made, in seconds since 1970. 'ledger' is the ledger's id.")
         created.add(UInt64(max(0, creationDate.millisecondsSince1970 / 1000)), [("ledger", id)])
-        var grants = MetricFamily(.gauge, "receipt_server_ledger_grants", "The number of grants in the ledger.")
+        var grants = MetricFamily(
+            .gauge, "receipt_server_ledger_grants",
+            "The number of grants in the ledger; missing until they are counted.")
+        guard let grantCount else { return [created] }
         grants.add(UInt64(grantCount), [("ledger", id)])
         return [created, grants]
     }

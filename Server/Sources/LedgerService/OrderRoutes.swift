@@ -70,11 +70,13 @@ struct OrderRoutes: Sendable {
         guard request.queryItem("without")?.hasSameBytes(as: "order") == true else {
             throw RequestFault.invalid("the query must be 'without=order'")
         }
+        let found = try ledger.purchasesWithoutOrder(after: request.queryItem("after"))
         var writer = JSONWriter()
         writer.beginObject()
+        writer.member("next", found.next)
         writer.name("purchases")
         writer.beginArray()
-        for purchase in try ledger.purchasesWithoutOrder() {
+        for purchase in found.purchases {
             writer.beginObject()
             writer.member("account", purchase.account)
             writer.member("environment", purchase.environment.rawValue)

@@ -8,6 +8,16 @@ package struct LedgerSummary: Sendable {
     package let creationDate: Instant
     package let grantCount: Int64
 
+    /// What is known at once, when a program starts.
+    package struct Beginning: Sendable {
+        package let id: String
+        package let creationDate: Instant
+        /// `nil` if there are too many to count at once.
+        package let grantCount: Int64?
+    }
+
+    package var beginning: Beginning { Beginning(id: id, creationDate: creationDate, grantCount: grantCount) }
+
     static func tables(_ dialect: SQLDialect) -> [String] {
         ["CREATE TABLE ledger_identity (id \(dialect.text) NOT NULL, created_at BIGINT NOT NULL)"]
     }
@@ -23,14 +33,44 @@ package struct LedgerSummary: Sendable {
 }
 
 extension PurchaseLedger {
-    /// Returns which ledger it is. It counts the grants, which takes a second for ten million.
+    /// Returns which ledger it is. It counts all grants, which takes a second or more for ten million.
     package func summary() throws(LedgerError) -> LedgerSummary {
-        try store.read { (connection) throws(LedgerError) in
-            let rows = try connection.run(
-                "SELECT id, created_at, (SELECT COUNT(*) FROM grants) FROM ledger_identity")
-            guard let row = rows.first else { throw LedgerError(.storeFailed, "the table ledger_identity is empty") }
+        try store.readLong { (connection) throws(LedgerError) in
+            let (id, date) = try connection.ledgerIdentity()
             return LedgerSummary(
-                id: try row.text(0), creationDate: try row.date(1), grantCount: try row.integer(2))
+                id: id, creationDate: date,
+                grantCount: try connection.run("SELECT COUNT(*) FROM grants")[0].integer(0))
         }
+    }
+
+    /// Returns which ledger it is, at once: a program that starts waits for no count.
+    ///
+    /// - Parameter limit: The most grants that are counted.
+    package func summaryAtStart(
+        countingUpTo limit: Int64 = 100_000
+    ) throws(LedgerError) -> LedgerSummary.Beginning {
+        let (id, date) = try store.read { (connection) throws(LedgerError) in try connection.ledgerIdentity() }
+        var count: Int64?
+        do throws(LedgerError) {
+            let found = try store.read { (connection) throws(LedgerError) in
+                try connection.run(
+                    "SELECT COUNT(*) FROM (SELECT 1 FROM grants LIMIT $1) AS counted", [.integer(limit + 1)]
+                )[0].integer(0)
+            }
+            if found <= limit { count = found }
+        } catch {
+            // A database that does not answer it in time.
+            guard error.code == .storeUnavailable else { throw error }
+        }
+        return LedgerSummary.Beginning(id: id, creationDate: date, grantCount: count)
+    }
+}
+
+extension SQLConnection {
+    fileprivate func ledgerIdentity() throws(LedgerError) -> (id: String, creationDate: Instant) {
+        guard let row = try run("SELECT id, created_at FROM ledger_identity").first else {
+            throw LedgerError(.storeFailed, "the table ledger_identity is empty")
+        }
+        return (try row.text(0), try row.date(1))
     }
 }

@@ -19,6 +19,9 @@ package enum Finding: Sendable {
     case recovered(AskedApp, type: String, uuid: String?)
     /// The same, and a server has taken it, as Apple says: something in front of this one answers for it.
     case swallowed(AskedApp, type: String, uuid: String?)
+    /// The ledger does not have a notification of the history, and a dry run does not record it. It would tell these
+    /// kinds of events.
+    case missing(AskedApp, type: String, uuid: String?, events: [String])
     /// A period of an owned subscription began and ended, and nothing was heard of it. Nothing is granted for it.
     case endedUnheard(AskedApp, transactionID: String)
     /// A question is given up.
@@ -29,5 +32,7 @@ package enum Finding: Sendable {
     case clockSkew(AskedApp, Duration)
     /// What Apple says of a subscription without signing it differs from what the ledger decides.
     case statusMismatch(AskedApp, originalTransactionID: String)
+    /// A run for one account could not ask about a purchase of it.
+    case leftOver(AskedApp, id: String, reason: String)
     case ledger(LedgerError)
 }

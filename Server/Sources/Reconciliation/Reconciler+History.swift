@@ -5,7 +5,8 @@ import StrictText
 
 /// The notifications that Apple has sent.
 extension Reconciler {
-    /// The pages after which a window counts as endless, and the times it is begun anew before it is left for a while.
+    /// How often a window is begun anew before it is left for a while, and in how many hours in a row pages that bring
+    /// nothing new are asked for before it is begun anew.
     private static let maximumRestarts = 3
     /// The pages that are asked for before other questions have a turn.
     private static let pagesInOneTurn = 50
@@ -17,6 +18,7 @@ extension Reconciler {
         if let gap { options.onFinding(.gap(apple.app, from: gap.from, until: gap.until)) }
         var seen = Set(window.token.map { [UTF8Bytes($0)] } ?? [])
         var lastItems: [UTF8Bytes] = []
+        let subject = PageReadings.Subject(question)
         for _ in 0..<Self.pagesInOneTurn {
             let page: NotificationPage
             do throws(AppStoreServerError) {
@@ -28,17 +30,18 @@ extension Reconciler {
                 return try failed(question, &window, error, apple)
             }
             let items = try record(page, &window, apple)
-            window.pages += 1
+            let isNew = state.withLock { $0.readings.add(items, of: subject, in: [window.from, window.until]) }
             guard page.unsigned.hasMore else {
+                state.withLock { $0.readings.end(subject) }
                 window.token = nil
                 return try ledger.complete(question, window, at: now)
             }
             let token = page.unsigned.paginationToken.flatMap { Self.isPlace($0) ? UTF8Bytes($0) : nil }
             let isRepeated = !items.isEmpty && items == lastItems
             lastItems = items
-            if let token, !isRepeated, seen.insert(token).inserted,
-                window.pages < AppStoreServerClient.maximumPageCount
-            {
+            if isNew { window.barrenHours = nil }
+            let isAllowed = isNew || allowsBarrenPage(apple)
+            if let token, !isRepeated, seen.insert(token).inserted {
                 window.token = token.string
             } else {
                 // A page or a token is repeated, or says not where it goes on.
@@ -50,6 +53,18 @@ extension Reconciler {
                         question, window, until: now + .seconds(900), attempts: question.attempts + 1,
                         failure: "endless-pages", at: now)
                 }
+            }
+            guard isAllowed else {
+                let hours = (window.barrenHours ?? 0) + 1
+                window.barrenHours = hours
+                if hours > Self.maximumRestarts {
+                    window.restart()
+                    (window.restarts, window.barrenHours) = (0, nil)
+                    state.withLock { $0.readings.end(subject) }
+                }
+                return try ledger.pause(
+                    question, window, until: Self.nextHour(after: now), attempts: question.attempts + 1,
+                    failure: "endless-pages", at: now)
             }
             let advanced = try ledger.advance(
                 question, to: window, requestsPerHour: apple.requestsPerHour, at: now)
@@ -90,7 +105,11 @@ extension Reconciler {
         return names
     }
 
-    func count(_ notification: VerifiedNotification, isNew: Bool, isSuccess: Bool, _ app: AskedApp) {
+    /// - Parameter events: In a dry run: what the notification would tell.
+    func count(
+        _ notification: VerifiedNotification, isNew: Bool, isSuccess: Bool, _ app: AskedApp,
+        wouldTell events: [String]? = nil
+    ) {
         let item = ReconciliationCounts.Item(app: app, name: notification.type?.rawValue ?? "")
         state.withLock { state in
             state.counts.seen[item, default: 0] += 1
@@ -99,6 +118,7 @@ extension Reconciler {
         }
         guard isNew else { return }
         let uuid = notification.notificationUUID
+        if let events { return options.onFinding(.missing(app, type: item.name, uuid: uuid, events: events)) }
         options.onFinding(
             isSuccess
                 ? .swallowed(app, type: item.name, uuid: uuid) : .recovered(app, type: item.name, uuid: uuid))
@@ -111,6 +131,7 @@ extension Reconciler {
         var date = now
         switch error.class {
         case .restartPaging:
+            state.withLock { $0.readings.end(PageReadings.Subject(question)) }
             window.restart()
             if window.restarts > Self.maximumRestarts {
                 window.restarts = 0

@@ -187,8 +187,8 @@ extension Reconciler {
 
     // MARK: Refunds
 
-    /// Of 20 refunds each.
-    private static let maximumRefundPages: Int64 = 50
+    /// Of pages in a row that bring nothing new.
+    private static let maximumBarrenRefundPages: Int64 = 50
 
     /// Whether a text of Apple's, which says where pages go on, can be stored and sent.
     static func isPlace(_ text: String) -> Bool { 1...4096 ~= text.utf8.count && !text.utf8.contains(0) }
@@ -213,15 +213,24 @@ extension Reconciler {
         try ledger.record(answered: page.transactions.compactMap(\.value), about: apple.app, at: now)
         let revision = page.unsigned.revision.flatMap { Self.isPlace($0) ? UTF8Bytes($0) : nil }
         let last = question.cursor.map(UTF8Bytes.init)
+        let subject = PageReadings.Subject(question)
+        let ids = page.transactions.compactMap(\.value?.transactionID).map(UTF8Bytes.init)
+        let isNew = state.withLock { state in
+            if question.attempts == 0 { state.readings.end(subject) }
+            return state.readings.add(ids, of: subject)
+        }
+        // One more than the pages in a row that brought nothing new; 0 for a run that has not begun.
+        let barrenCount = isNew ? 0 : max(question.attempts, 1)
         // A page that leads nowhere, or to no end, is the last one of this week.
         let isMore =
             page.unsigned.hasMore && revision != nil && revision != last
-            && question.attempts < Self.maximumRefundPages
+            && (isNew || barrenCount <= Self.maximumBarrenRefundPages && allowsBarrenPage(apple))
+        if !isMore { state.withLock { $0.readings.end(subject) } }
         try ledger.finish(
             question,
             .goesOn(
                 at: isMore ? now : now + QuestionPolicy.refundInterval, cursor: (revision ?? last)?.string,
-                pages: isMore ? question.attempts + 1 : 0), at: now)
+                pages: isMore ? barrenCount + 1 : 0), at: now)
     }
 
     // MARK: Failures

@@ -110,28 +110,33 @@ extension Reconciler {
         _ progress: (ReconciliationCounts) -> Void
     ) throws(LedgerError) {
         for (kind, id) in try ledger.subjects(of: account, in: apple.app, at: now) {
-            var isAnswered = false
+            var left: String?
             do throws(RecoveryError) {
                 switch kind {
                 case .statuses:
                     let answer = try ask(apple, .subscriptionStatuses) { (client) throws(AppStoreServerError) in
                         try client.subscriptionStatuses(of: id)
                     }
-                    isAnswered =
-                        try Self.onLedger { () throws(LedgerError) in try record(answer, about: id, apple) } == nil
+                    left = try Self.onLedger { () throws(LedgerError) in try record(answer, about: id, apple) }
                 case .transaction, .history, .refunds:
                     _ = try recover(.transaction(id), of: apple.app)
-                    isAnswered = true
                 }
             } catch {
                 switch error {
                 case .ledger(let error): throw error
-                case .error(let error) where error.class == .configuration: result.configuration = "\(error)"
-                case .notFound: isAnswered = true
-                default: break
+                case .error(let error):
+                    left = error.failure
+                    if error.class == .configuration { result.configuration = "\(error)" }
+                case .notFound: break
+                case .refused(let items): left = items.first?.code ?? "refused"
+                case .budgetSpent: left = "budget-spent"
+                case .unavailable, .otherApp, .incomplete: left = "unavailable"
                 }
             }
-            if !isAnswered { result.leftOver += 1 }
+            if let left {
+                result.leftOver += 1
+                options.onFinding(.leftOver(apple.app, id: id, reason: left))
+            }
             progress(counts)
         }
     }
@@ -146,6 +151,7 @@ extension Reconciler {
         var next: HistoryWindow? = try ledger.planHistory(of: apple.app, since: since, at: now)
         var failures: Int64 = 0
         var tried = TriedNotifications()
+        var seen: Set<UTF8Bytes> = []
         while var window = next {
             let page: NotificationPage
             do throws(RecoveryError) {
@@ -176,25 +182,25 @@ extension Reconciler {
                 return
             }
             state.withLock { $0.counts.pages += 1 }
+            var isNew = false
             for item in page.notifications {
                 switch item.notification {
                 case .verified(let notification):
+                    if let uuid = notification.notificationUUID, seen.insert(UTF8Bytes(uuid)).inserted { isNew = true }
                     let kinds = try ledger.trial(fromHistory: notification, after: &tried, at: now)
                     for kind in kinds ?? [] { result.events[kind, default: 0] += 1 }
                     count(
                         notification, isNew: kinds != nil, isSuccess: item.sendAttempts.contains(where: \.isSuccess),
-                        apple.app)
+                        apple.app, wouldTell: kinds)
                 case .refused(let refusal): refuse(refusal.code, nil, of: apple.app)
                 case nil: break
                 }
             }
             progress(counts)
             if page.unsigned.hasMore, let token = page.unsigned.paginationToken, Self.isPlace(token),
-                window.pages < 100_000,
-                window.token.map({ !$0.hasSameBytes(as: token) }) ?? true
+                window.token.map({ !$0.hasSameBytes(as: token) }) ?? true, isNew || allowsBarrenPage(apple)
             {
                 window.token = token
-                window.pages += 1
                 next = window
             } else {
                 if page.unsigned.hasMore { result.isComplete = false }

@@ -37,6 +37,11 @@ package final class Reconciler: Sendable {
         var turn = 0
         var nextCleaning = Instant.distantPast
         var isStopped = false
+        /// The pages of an hour that brought nothing new, and said that there are more.
+        var barrenPages: [AskedApp: (hour: Int64, count: Int)] = [:]
+        var histories = KeptHistories()
+        /// What was read of pages of which not all are read.
+        var readings = PageReadings()
     }
 
     package init(_ ledger: PurchaseLedger, _ apps: [AppleApp], _ options: Options = Options()) {
@@ -223,6 +228,20 @@ package final class Reconciler: Sendable {
             case nil: break
             }
             throw error
+        }
+    }
+
+    /// Counts a page that brings nothing new, though it says that there are more.
+    ///
+    /// - Returns: Whether another one may be asked for in this hour: such pages may take a tenth of the budget.
+    func allowsBarrenPage(_ apple: AppleApp) -> Bool {
+        let hour = now.secondsSince1970 / 3600
+        return state.withLock { state in
+            var pages = state.barrenPages[apple.app] ?? (hour, 0)
+            if pages.hour != hour { pages = (hour, 0) }
+            pages.count += 1
+            state.barrenPages[apple.app] = pages
+            return pages.count < max(1, apple.requestsPerHour / 10)
         }
     }
 

@@ -9,5 +9,13 @@ guard System.hasUTF8Input(variablesWith: OptionTable.Option.prefix) else {
 }
 let status = ReceiptServer.run(
     Array(CommandLine.arguments.dropFirst()), environment: System.environment,
-    print: { text, isError in System.print(text, to: isError ? System.standardError : System.standardOutput) })
+    print: { text, isError in
+        if isError {
+            System.print(text, to: System.standardError)
+        } else if !System.print(text) {
+            // What nobody could read does not count as listed.
+            System.print("receipt-server: the standard output cannot be written", to: System.standardError)
+            System.exit(1)
+        }
+    })
 System.exit(status)

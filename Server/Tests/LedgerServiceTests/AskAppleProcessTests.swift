@@ -209,6 +209,14 @@ import TrialSupport
         let since = ["--orders", "--since", ago(8).description]
         let dry = try shop.run("reconcile", location, since + ["--dry-run"])
         #expect(dry.text.contains("would-tell revoked 1"), "\(dry.text)")
+        // Before the sums: a run that is killed has named what it found.
+        let lines = dry.text.split(separator: "\n")
+        let missing = lines.indices {
+            $0.hasPrefix("missing com.example.app production REFUND ") && $0.hasSuffix(" revoked")
+        }
+        #expect(missing.ranges.count == 1, "\(dry.text)")
+        let sum = try #require(lines.firstIndex { $0.hasPrefix("requests ") })
+        #expect(missing.ranges.allSatisfy { $0.upperBound <= sum })
         let run = try shop.run("reconcile", location, since)
         #expect(run.status == 0, "\(run.text)")
         #expect(run.text.contains("unowned com.example.app production \(lost.transactionID) coins"), "\(run.text)")
@@ -266,6 +274,51 @@ import TrialSupport
         for account in ["", String(repeating: "a", count: 256)] {
             #expect(try shop.run("reconcile", location, ["--account=\(account)"]).status == 2)
         }
+    }
+
+    @Test(arguments: stores)
+    func `every period that ended unheard is listed, each once, and none is taken for listed that could not be written`(
+        _ store: String
+    ) throws {
+        let shop = try AppleShop()
+        let location = try location(store, shop)
+        let ledger = try shop.ledger(location, isNew: true)
+        _ = try ledger.store.write { (connection) throws(LedgerError) in
+            try connection.run(
+                """
+                WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 2300)
+                INSERT INTO ended_periods SELECT 'production', 'com.example.app', CAST(n AS TEXT), n / 1500, NULL
+                FROM numbers
+                """)
+        }
+        func list(_ shell: String) throws -> (status: Int32, lines: [Substring]) {
+            let command = [ServerProcess.executable.path, "reconcile", "--ledger", location, "--ended"]
+            let process = try ChildProcess(
+                ["/bin/sh", "-c", #"exec "$0" "$@" "# + shell] + command)
+            process.closeInput()
+            let text = process.readAll()
+            return (process.wait() >> 8, text.split(separator: "\n"))
+        }
+        let full = try list("> /dev/full 2>&1")
+        #expect(full.status == 1)
+        for options in ["--dry-run", ""] {
+            let listed = try list(options)
+            #expect(listed.status == 0 && listed.lines.count == 2300 && Set(listed.lines).count == 2300, "\(options)")
+        }
+        #expect(try list("").lines.isEmpty)
+    }
+
+    @Test func `a run names what was refused in Apple's answers, also if it is killed before its sums`() throws {
+        let shop = try AppleShop()
+        _ = try newLedger(shop.path("ledger.db"))
+        let date = shop.store.now - .seconds(86_400)
+        _ = shop.store.change(customer: 1) { $0.buyConsumable("coins", at: date) }
+        shop.store.deliverNotifications()
+        shop.store.inject(.changedSignature, into: .notificationHistory, count: 100)
+        let run = try shop.run("reconcile", shop.path("ledger.db"), ["--since", (date - .seconds(60)).description])
+        let lines = run.text.split(separator: "\n")
+        let named = try #require(lines.firstIndex(of: "refused-item com.example.app production invalid-signature -"))
+        #expect(named < (try #require(lines.firstIndex { $0.hasPrefix("requests ") })) && run.status == 1)
     }
 
     @Test(arguments: stores)

@@ -531,7 +531,9 @@ extension LedgerRoutesTests {
         _ = try redeem(transaction("2"), "anna")
         let without = try object(send("GET", "/v1/orders", query: ["without": "order"]))
         let purchases = try #require(without["purchases"] as? [[String: Any]])
-        #expect(purchases.map { $0["transaction_id"] as? String } == ["2"])
+        #expect(purchases.map { $0["transaction_id"] as? String } == ["2"] && without["next"] is NSNull)
+        let query = ["without": "order", "after": "no place"]
+        #expect(send("GET", "/v1/orders", query: query).code == "invalid-text")
         let refunded = try transaction("1") {
             $0.appAccountToken = text
             $0.revocationDate = Instant(millisecondsSince1970: 1_749_000_000_000)
@@ -645,6 +647,18 @@ extension LedgerRoutesTests {
         for body in [#"{"Store":"AppleAppStore","Payload":"\#(coins)"}"#, "\"\(coins)\"", "signedPayload=\(coins)"] {
             #expect(send("POST", "/v1/notifications", body).status == 400)
         }
+    }
+
+    @Test func `what is refused after a deletion is an attempt of the account that returns, and before it of nobody`()
+        throws
+    {
+        #expect(try redeem(transaction("1"), "anna") == ["granted"])
+        func sendRefused() { #expect(send("POST", "/v1/redeem", #"{"account":"anna","evidence":"?"}"#).status == 400) }
+        sendRefused()
+        #expect(send("DELETE", "/v1/accounts/anna", token: Self.supportKey).status == 200)
+        sendRefused()
+        try attempts.write()
+        #expect(try ledger.texts("SELECT account, CAST(times AS TEXT) FROM attempts") == [["anna", "1"]])
     }
 
     private static let story = "/v1/transactions/production/\(MintedEvidence.bundleID)/1"

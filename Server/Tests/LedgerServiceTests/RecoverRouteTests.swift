@@ -132,6 +132,13 @@ struct RecoverRouteTests {
         (#"{"transaction_id":"1","order_id":"2"}"#, 400, "invalid-request"),
         (#"{"transaction_id":"1","acount":"anna"}"#, 400, "invalid-request"),
         (#"{"transaction_id":1}"#, 400, "invalid-request"),
+        (#"{"transaction_id":"1","skip_refused":true}"#, 400, "invalid-request"),
+        (#"{"transaction_id":"1","skip_refused":true,"reason":null}"#, 400, "invalid-request"),
+        (#"{"transaction_id":"1","skip_refused":"true","reason":"r"}"#, 400, "invalid-request"),
+        (#"{"transaction_id":"1","skip_refused":false,"reason":"r"}"#, 400, "invalid-request"),
+        (#"{"transaction_id":"1","reason":"r"}"#, 400, "invalid-request"),
+        (#"{"transaction_id":"1","skip_refused":true,"reason":""}"#, 400, "invalid-text"),
+        (#"{"transaction_id":"1","skip_refused":true,"reason":"a\u0000"}"#, 400, "invalid-text"),
         (#"{"transaction_id":"../notifications"}"#, 400, "invalid-request"),
         (#"{"transaction_id":"3.4E+14"}"#, 400, "invalid-request"),
         (#"{"transaction_id":"NULL"}"#, 400, "invalid-request"),
@@ -157,6 +164,40 @@ struct RecoverRouteTests {
         let (found, answer) = try recover(#"{"transaction_id":"\#(coins.transactionID)","account":"anna"}"#)
         #expect(found == status && code(answer) == expected, "\(answer)")
         #expect(try ledger.texts("SELECT transaction_id FROM grants").isEmpty)
+    }
+
+    @Test func `a refused item is named, and the rest is recorded for a reason, which the history of acts has`() throws
+    {
+        let date = shop.store.now - .seconds(86_400)
+        let period = shop.store.change(customer: 1) {
+            $0.subscribe(to: "monthly", in: "group", for: .days(30), at: date).firstPeriod
+        }
+        let id = period.transactionID
+        shop.store.inject(.changedSignature, into: .transactionHistory, count: 100)
+        func message(_ answer: [String: Any]) -> String {
+            (answer["error"] as? [String: Any])?["message"] as? String ?? ""
+        }
+        let refused = try recover(#"{"transaction_id":"\#(id)","account":"anna"}"#)
+        #expect(refused.status == 502 && code(refused.1) == "apple-refused")
+        #expect(message(refused.1).contains("\(id) (invalid-signature)"), "\(message(refused.1))")
+        #expect(try ledger.texts("SELECT transaction_id FROM evidence") == [])
+        let skip = #""skip_refused":true,"reason":"ticket 7""#
+        let incomplete = try recover(#"{"transaction_id":"\#(id)","account":"anna",\#(skip)}"#)
+        #expect(incomplete.status == 409 && code(incomplete.1) == "recovery-incomplete")
+        #expect(message(incomplete.1).contains("\(id) (invalid-signature)"))
+        #expect(try ledger.texts("SELECT transaction_id FROM evidence") == [[id]])
+        #expect(try ledger.texts("SELECT account FROM families WHERE account IS NOT NULL") == [])
+        let (status, recorded) = try recover(#"{"transaction_id":"\#(id)",\#(skip)}"#)
+        #expect(status == 200 && recorded["refused"] as? Int == 1 && recorded["transactions"] as? [String] == [id])
+        let items = recorded["refused_items"] as? [[String: String]]
+        #expect(items == [["transaction_id": id, "code": "invalid-signature"]])
+        #expect(
+            try ledger.texts("SELECT DISTINCT kind, transaction_id, reason, answer FROM acts")
+                == [["recover", id, "ticket 7", "partial"]])
+        try attempts.write()
+        #expect(
+            try ledger.texts("SELECT code FROM attempts ORDER BY request_id")
+                == [["apple-refused"], ["recovery-incomplete"]])
     }
 
     @Test(arguments: [true, false])
@@ -206,6 +247,9 @@ struct RecoverRouteTests {
         let (status, answer) = try recover(
             #"{"transaction_id":"\#(buy().transactionID)","account":"\#(account)"}"#)
         #expect(status == 400 && code(answer) == "invalid-text")
+        let (_, reason) = try recover(
+            #"{"transaction_id":"\#(buy().transactionID)","skip_refused":true,"reason":"\#(account)"}"#)
+        #expect(code(reason) == "invalid-text")
         #expect(shop.store.requestCounts.isEmpty)
     }
 

@@ -96,6 +96,78 @@ import Testing
         withExtendedLifetime(ledger) {}
     }
 
+    /// Beside the file itself, and not beside the link.
+    @Test(arguments: ["files/ledger.db", "/files/ledger.db", "second"])
+    func `the log of a ledger that is reached by a symbolic link is found, also if the file was deleted`(
+        _ target: String
+    ) throws {
+        let folder = try TemporaryFolder()
+        let (link, real) = (folder.path + "/ledger.db", folder.path + "/files/ledger.db")
+        let manager = FileManager.default
+        try manager.createDirectory(atPath: folder.path + "/files", withIntermediateDirectories: true)
+        try manager.createSymbolicLink(
+            atPath: link, withDestinationPath: (target.hasPrefix("/") ? folder.path : "") + target)
+        if target == "second" {
+            try manager.createSymbolicLink(
+                atPath: folder.path + "/second", withDestinationPath: "files/../files/ledger.db")
+        }
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let evidence = try history.evidence(history.buyConsumable("coins", at: day(0)), signedAt: day(1))
+        let ledger = try PurchaseLedger(creating: link)
+        #expect(try ledger.outcomes(evidence, for: "anna", at: day(1)) == [.granted])
+        #expect(manager.fileExists(atPath: real + "-wal") && !manager.fileExists(atPath: link + "-wal"))
+        // The same ledger by its own name.
+        #expect(try PurchaseLedger(real).outcomes(evidence, for: "ben", at: day(1)) == [.belongsToAnother])
+        // A checkpoint that was cut short is in the log.
+        let size = try #require(try manager.attributesOfItem(atPath: real)[.size] as? Int)
+        // To close the file would end SQLite's locks.
+        let isCut = unsafe truncate(real, size - 1) == 0
+        #expect(isCut)
+        #expect(try PurchaseLedger(link).outcomes(evidence, for: "ben", at: day(1)) == [.belongsToAnother])
+        let log = try Data(contentsOf: URL(filePath: real + "-wal"))
+        #expect(!log.isEmpty)
+        try manager.removeItem(atPath: real)
+        #expect(code { try PurchaseLedger(link) } == .noLedger)
+        #expect(code { try PurchaseLedger(creating: link) } == .ledgerExists)
+        #expect(try Data(contentsOf: URL(filePath: real + "-wal")) == log && !manager.fileExists(atPath: real))
+        withExtendedLifetime(ledger) {}
+    }
+
+    @Test func `a link that leads to itself is no ledger, and none is made there`() throws {
+        let folder = try TemporaryFolder()
+        for (name, target) in [("a", "b"), ("b", "a")] {
+            try FileManager.default.createSymbolicLink(
+                atPath: folder.path + "/" + name, withDestinationPath: target)
+        }
+        #expect(code { try PurchaseLedger(folder.path + "/a") } == .noLedger)
+        #expect(code { try PurchaseLedger(creating: folder.path + "/a") } == .storeUnavailable)
+    }
+
+    @Test(arguments: Place.available)
+    func `a start counts no more grants than it has time for, and all of them later, without a limit of time`(
+        _ place: Place
+    ) throws {
+        let location = try place.makeLocation()
+        let ledger = try PurchaseLedger(location.text)
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        for _ in 0..<3 {
+            let coins = history.buyConsumable("coins", at: day(0))
+            _ = try ledger.outcomes(history.evidence(coins, signedAt: day(0)), for: "anna", at: day(4))
+        }
+        let whole = try ledger.summary()
+        for (limit, expected) in [(2, nil), (3, 3), (100_000, 3)] as [(Int64, Int64?)] {
+            let start = try ledger.summaryAtStart(countingUpTo: limit)
+            #expect(start.grantCount == expected && start.creationDate == whole.creationDate)
+            #expect(start.id.utf8.elementsEqual(whole.id.utf8))
+        }
+        guard place == .postgreSQL else { return }
+        let limit = try ledger.store.readLong { (connection) throws(LedgerError) in
+            try connection.run("SELECT current_setting('statement_timeout')")[0].text(0)
+        }
+        #expect(limit == "0")
+        withExtendedLifetime(location) {}
+    }
+
     @Test(arguments: Place.available)
     func `a ledger has a name, the date of its making and the number of its grants, also when it is opened again`(
         _ place: Place

@@ -34,6 +34,32 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `every purchase without an order is listed, in parts`(_ place: Place) throws {
+        try place.withLedger(policy()) { ledger in
+            var history = history(nil)
+            let coins = (0..<5).map { _ in history.buyConsumable("coins", at: day(0)) }
+            // Two of one moment.
+            for (index, coin) in coins.enumerated() {
+                let date = day(Double(index / 2) + 1)
+                #expect(
+                    try ledger.outcomes(history.evidence(coin, signedAt: day(1)), for: "anna", at: date) == [.granted])
+            }
+            var (found, cursor, parts): ([String], String?, Int) = ([], nil, 0)
+            repeat {
+                let part = try ledger.purchasesWithoutOrder(after: cursor, limit: 2)
+                found += part.purchases.map(\.transactionID)
+                (cursor, parts) = (part.next, parts + 1)
+            } while cursor != nil && parts < 10
+            #expect(found == [4, 3, 2, 1, 0].map { coins[$0].transactionID } && parts == 3)
+            #expect(try ledger.purchasesWithoutOrder().map(\.transactionID) == found)
+            for cursor in ["", "1", "1-0", "1-3-1", "1-0-zz", "-0-"] {
+                let error = #expect(throws: LedgerError.self) { try ledger.purchasesWithoutOrder(after: cursor) }
+                #expect(error?.code == .invalidText, "\(cursor)")
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `an account has 100 open orders at most, and 1,000 with keys`(_ place: Place) throws {
         try place.withLedger(policy()) { ledger in
             func order(_ key: String? = nil, of account: String = "anna", at date: Instant = day(1)) throws(LedgerError)

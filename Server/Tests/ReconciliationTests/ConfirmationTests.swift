@@ -201,7 +201,7 @@ import Testing
         #expect(recoveryError(shop, id) == "budgetSpent")
     }
 
-    /// How many pages a recovery of a subscription asks for, of which each has a next one, until it gives up.
+    /// How many pages a recovery of a subscription asks for, of which each has a next one and nothing else, until it gives up.
     private func pagesAsked(
         each time: Duration = .zero, _ revision: @escaping @Sendable (Int) -> String
     ) throws -> Int {
@@ -224,8 +224,12 @@ import Testing
         return pages.withLock(\.self)
     }
 
-    @Test func `a recovery asks for fifty pages of a subscription at most, and for a minute`() throws {
-        #expect(try pagesAsked { "\($0)" } == 50)
+    @Test func `a recovery asks for pages without anything new for a tenth of the hour's budget, and for a minute`()
+        throws
+    {
+        #expect(try pagesAsked { "\($0)" } == AppleApp.defaultRequestsPerHour / 10)
+        // However many places there are.
+        #expect(try pagesAsked { "\($0 % 2)" } == AppleApp.defaultRequestsPerHour / 10)
         #expect(try pagesAsked(each: .seconds(20)) { "\($0)" } == 3)
         #expect(try pagesAsked { _ in "again" } == 2)
     }

@@ -306,6 +306,8 @@ import Testing
         if !isAnswered { shop.store.inject(.unavailable, count: 10_000) }
         let result = try shop.reconciler.reconcile(account: "anna")
         #expect(result.leftOver == (isAnswered ? 0 : 1) && result.status == (isAnswered ? 0 : 1))
+        let left = shop.found.count { if case .leftOver = $0 { true } else { false } }
+        #expect(left == result.leftOver)
     }
 
     @Test(arguments: Place.available)

@@ -73,12 +73,13 @@ import Testing
     }
 
     /// A notification as a page has it.
-    private static func item(_ shop: Shop) throws -> String {
+    private static func item(_ shop: Shop, _ number: Int = 1) throws -> String {
         let transaction = JWSBuilder.transaction(
             bundleID: shop.store.options.bundleID, productID: "coins", transactionID: "1")
-        let notification = JWSBuilder.notification(
+        var notification = JWSBuilder.notification(
             .refund, bundleID: shop.store.options.bundleID,
             transaction: try transaction.signed(by: shop.store.authority))
+        notification.payload["notificationUUID"] = .string("00000000-0000-4000-8000-\(100_000_000_000 + number)")
         return #"{"signedPayload":"\#(try notification.signed(by: shop.store.authority))","sendAttempts":[]}"#
     }
 
@@ -106,6 +107,79 @@ import Testing
         shop.tick(for: .seconds(600))
         let asked = count.withLock(\.self)
         #expect(2...maximum ~= asked, "\(asked)")
+    }
+
+    /// Pages of notifications that were sent while nobody took them, with a place of their own each; `nil` for the end.
+    private func answer(
+        _ shop: Shop, _ page: @escaping @Sendable (Int) -> (items: String, token: String?)
+    ) -> Guarded<[Int64: Int]> {
+        let byHour = Guarded<[Int64: Int]>([:])
+        let number = Guarded(0)
+        shop.stranger.withLock { [store = shop.store] body in
+            body = { request in
+                guard request.url.contains("notifications/history") else { return nil }
+                byHour.withLock { $0[store.now.secondsSince1970 / 3600, default: 0] += 1 }
+                let (items, token) = page(number.increment())
+                let place = token.map { #","paginationToken":"\#($0)""# } ?? ""
+                let text = #"{"notificationHistory":[\#(items)],"hasMore":\#(token != nil)\#(place)}"#
+                return HTTPTransport.Answer(status: 200, body: Array(text.utf8))
+            }
+        }
+        return byHour
+    }
+
+    private static func items(_ shop: Shop, _ count: Int) throws -> [String] {
+        try (0..<count).map { try item(shop, $0) }
+    }
+
+    enum Barren: CaseIterable { case empty, refused, aCycle }
+
+    @Test(arguments: Place.available, Barren.allCases)
+    func `pages that bring nothing new take a tenth of the hour's budget`(_ place: Place, _ kind: Barren) throws {
+        let shop = try Shop(place, requestsPerHour: 200)
+        let items = try Self.items(shop, 7)
+        try shop.reconciler.begin()
+        let byHour = answer(shop) { number in
+            switch kind {
+            case .empty: ("", "\(number)")
+            case .refused: (#"{"signedPayload":"a.b.\#(number)","sendAttempts":[]}"#, "\(number)")
+            case .aCycle: (items[number % 7], "\(number)")
+            }
+        }
+        shop.tick(for: .hours(9))
+        // What is begun anew after hours is read again.
+        let new = kind == .aCycle ? 2 * 7 : 0
+        #expect(byHour.withLock { $0.values.max() ?? 0 } <= 20 + new, "\(byHour.withLock(\.self))")
+        #expect(byHour.withLock(\.count) >= 8)
+    }
+
+    @Test(arguments: Place.available)
+    func `pages that bring something new have no end but their own, and go on in the next hour`(_ place: Place) throws {
+        let shop = try Shop(place, requestsPerHour: 40)
+        let items = try Self.items(shop, 90)
+        try shop.reconciler.begin()
+        let byHour = answer(shop) { number in
+            // Of both questions, each page has something new but for a few.
+            number < 90 ? (number % 12 == 0 ? "" : items[number], "\(number)") : ("", nil)
+        }
+        shop.tick(for: .hours(4))
+        #expect(byHour.withLock { $0.values.max() ?? 0 } <= 40)
+        #expect(try shop.rows("SELECT 1 FROM notifications").count == 82)
+        #expect(try shop.checkpoint().completeUntil != nil)
+    }
+
+    @Test func `a dry run ends with a tenth of the hour's budget of pages that bring nothing new, and is not complete`()
+        throws
+    {
+        let shop = try Shop(.sqlite, requestsPerHour: 200)
+        let items = try Self.items(shop, 3)
+        let byHour = answer(shop) { (items[$0 % 3], "\($0)") }
+        let result = try shop.reconciler.reconcile(since: Shop.start - .days(6), dryRun: true)
+        #expect(!result.isComplete && byHour.withLock { $0.values.reduce(0, +) } <= 20 + 3)
+        let missing = shop.found.compactMap { finding in
+            if case .missing(_, let type, _, _) = finding { type } else { nil }
+        }
+        #expect(missing == ["REFUND", "REFUND", "REFUND"])
     }
 
     @Test(arguments: ["{}", #"{"status":"ok"}"#])

@@ -112,6 +112,24 @@ import TrialSupport
         #expect(story.acts.map(\.answer) == [kind.rawValue])
     }
 
+    @Test func `a refused item is named, and the rest is recorded if support chooses so`() throws {
+        let date = store.now - .seconds(86_400)
+        let id = store.change(customer: 1) { history in
+            history.subscribe(to: "monthly", in: "group", for: .days(30), at: date).originalTransactionID
+        }
+        store.inject(.changedSignature, into: .transactionHistory, count: 100)
+        let refused = try words(browser.act(.askApple, id, ["account": ""]).text)
+        #expect(refused.contains("nothing was changed. Refused: \(id) (invalid-signature)."), "\(refused.prefix(400))")
+        #expect(try desk.story(id)?.evidence.isEmpty ?? true)
+        let partly = try words(browser.act(.askApple, id, ["account": "", "refused": "skip"]).text)
+        let notice = "\(id) (invalid-signature). The rest was recorded. Transactions recorded: 1."
+        #expect(partly.contains(notice), "\(partly.prefix(400))")
+        #expect(partly.contains("Something in Apple's answer was refused. The rest was recorded."))
+        let story = try #require(try desk.story(id))
+        #expect(story.evidence.count == 1 && story.owner == nil)
+        #expect(story.acts.map(\.answer) == ["partial", "refused"])
+    }
+
     @Test func `a form that is sent twice asks Apple once, also if Apple said no`() throws {
         let fields = ["number": UUID().uuidString, "account": ""]
         _ = try browser.act(.askApple, "340000000000077", fields)

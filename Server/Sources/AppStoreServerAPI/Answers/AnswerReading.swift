@@ -182,6 +182,7 @@ extension TransactionPage {
             }
         }
         transactions = signed.map(verifier.transaction)
+        refusedIDs = ClaimedID.transactions(signed, transactions)
         unsigned = UnsignedTransactionPage(revision: revision, hasMore: hasMore, app: app.value)
     }
 }
@@ -200,6 +201,7 @@ extension OrderLookupAnswer {
             }
         }
         transactions = signed.map(verifier.transaction)
+        refusedIDs = ClaimedID.transactions(signed, transactions)
         unsigned = UnsignedOrder(status: status)
     }
 }

@@ -57,6 +57,8 @@ public struct TransactionPage: Hashable, Sendable {
     public let transactions: [SignedItem<Verified<TransactionInfo>>]
     /// Where the next page begins.
     public let unsigned: UnsignedTransactionPage
+    /// The transaction ids that the refused ones claim, in their order.
+    package let refusedIDs: [String?]
 }
 
 /// What steers the pages of a customer's transactions.
@@ -75,6 +77,8 @@ public struct OrderLookupAnswer: Hashable, Sendable {
     public let transactions: [SignedItem<Verified<TransactionInfo>>]
     /// What is not signed.
     public let unsigned: UnsignedOrder
+    /// The transaction ids that the refused ones claim, in their order.
+    package let refusedIDs: [String?]
 }
 
 /// What Apple says of an order without signing it.

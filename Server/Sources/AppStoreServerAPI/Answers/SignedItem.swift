@@ -1,4 +1,5 @@
 public import AppStoreReceipt
+import StrictText
 
 /// What Apple signed in an answer: verified by the caller's verifier, or the reason it was refused.
 ///
@@ -36,6 +37,39 @@ public enum SignedItemRefusal: Hashable, Sendable {
         case .otherApp: "other-app"
         case .otherEnvironment: "other-environment"
         }
+    }
+}
+
+/// What a JWS that was refused says it is about, which nothing proves.
+enum ClaimedID {
+    private enum Member: String, CaseIterable { case transactionId }
+    private static let members = JSONMembers<Member>()
+    private static let maximumByteCount = 64
+
+    /// Returns `transactionId` of the payload; `nil` if there is none that can be an id.
+    static func transaction(_ jws: String) -> String? {
+        let parts = jws.utf8.split(separator: UInt8(ascii: "."), maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3 else { return nil }
+        var id: String?
+        do {
+            let payload = try Base64.decode(Array(parts[1]).span, as: .jws)
+            try JSONCursor.readAnswer(payload, of: members) { (cursor, _) throws(JSONError) in
+                id = try cursor.optionalString()
+            }
+        } catch {
+            return nil
+        }
+        return id.flatMap { id in
+            let isID = 1...maximumByteCount ~= id.utf8.count && id.utf8.allSatisfy { 0x30...0x39 ~= $0 }
+            return isID ? id : nil
+        }
+    }
+
+    /// Returns those of the items that were refused.
+    static func transactions(
+        _ signed: [String], _ items: [SignedItem<Verified<TransactionInfo>>]
+    ) -> [String?] {
+        zip(signed, items).compactMap { jws, item in item.refusal == nil ? nil : .some(transaction(jws)) }
     }
 }
 

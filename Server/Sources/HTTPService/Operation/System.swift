@@ -166,20 +166,26 @@ package enum System {
     package static let standardOutput: CInt = 1
     package static let standardError: CInt = 2
 
-    /// Writes all bytes, unless the reader is gone.
-    package static func write(_ bytes: [UInt8], to descriptor: CInt) {
+    /// Writes all bytes.
+    ///
+    /// - Returns: Whether they are written: a disk can be full, and a reader gone.
+    @discardableResult
+    package static func write(_ bytes: [UInt8], to descriptor: CInt) -> Bool {
         var written = 0
         while written < bytes.count {
             let count = unsafe bytes.withUnsafeBytes {
                 unsafe systemWrite(descriptor, $0.baseAddress.map { unsafe $0 + written }, $0.count - written)
             }
             if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return }
+            guard count > 0 else { return false }
             written += count
         }
+        return true
     }
 
-    package static func print(_ text: String, to descriptor: CInt = standardOutput) {
+    /// - Returns: Whether it is written.
+    @discardableResult
+    package static func print(_ text: String, to descriptor: CInt = standardOutput) -> Bool {
         write(Array((text + "\n").utf8), to: descriptor)
     }
 

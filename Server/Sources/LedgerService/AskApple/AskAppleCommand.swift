@@ -88,8 +88,10 @@ package struct AskAppleCommand {
         }
         let hasGap = Atomic(false)
         var options = Reconciler.Options(ledger.policy.surroundings)
+        let printer = FindingPrinter { print($0, false) }
         options.onFinding = { finding in
             if case .gap = finding { hasGap.store(true, ordering: .relaxed) }
+            printer.print(finding)
         }
         let reconciler = Reconciler(ledger, askers.map(\.app), options)
         var nextReport = ContinuousClock.now + .seconds(5)
@@ -119,14 +121,16 @@ package struct AskAppleCommand {
 
     /// Prints the periods that ended unheard, and notes that they were listed: what is killed in between lists some twice.
     private func listEnded() throws(LedgerError) {
-        while case let periods = try ledger.endedPeriods(limit: 1000), !periods.isEmpty {
+        var last: EndedPeriod?
+        while case let periods = try ledger.endedPeriods(limit: 1000, after: last), !periods.isEmpty {
+            last = periods.last
             for period in periods {
                 let (name, account) = (period.name, period.account.map { " " + $0.printable } ?? "")
                 print(
                     "ended \(name.bundleID.printable) \(name.environment.rawValue) \(name.transactionID.printable)\(account)",
                     false)
             }
-            if values["--dry-run"] != nil { return }
+            if values["--dry-run"] != nil { continue }
             try ledger.noteListed(periods, at: ledger.policy.surroundings.date())
         }
     }
@@ -165,4 +169,40 @@ package struct AskAppleCommand {
 
 extension [ReconciliationCounts.Item: Int] {
     fileprivate var total: Int { values.reduce(0, +) }
+}
+
+/// Prints what is found at once: a run that is killed has named it.
+private final class FindingPrinter: @unchecked Sendable {
+    private let lock = Mutex(())
+    /// Within the lock.
+    private let body: (String) -> Void
+
+    init(_ body: @escaping (String) -> Void) { self.body = body }
+
+    func print(_ finding: Finding) {
+        if let line = finding.line { lock.withLock { _ in body(line) } }
+    }
+}
+
+extension Finding {
+    /// What an operator's run says of something that needs a person, or would change something; `nil` for what is listed
+    /// or summed up at the end.
+    fileprivate var line: String? {
+        func line(_ title: String, _ app: AskedApp, _ words: String?...) -> String {
+            let name = [app.bundleID.printable, app.environment.rawValue]
+            return ([title] + name + words.map { $0?.printable ?? "-" }).joined(separator: " ")
+        }
+        switch self {
+        case .refused(let app, let code, let id): return line("refused-item", app, code, id)
+        case .unknown(let unknown):
+            return line("unknown-at-apple", unknown.app, unknown.transactionID, unknown.signer)
+        case .failed(let question, let failure):
+            return line("question-failed", question.app, question.kind.rawValue, question.subject, failure)
+        case .statusMismatch(let app, let id): return line("status-mismatch", app, id)
+        case .leftOver(let app, let id, let reason): return line("left-over-of", app, id, reason)
+        case .missing(let app, let type, let uuid, let events):
+            return line("missing", app, type, uuid, events.isEmpty ? nil : events.joined(separator: ","))
+        default: return nil
+        }
+    }
 }

@@ -169,12 +169,17 @@ struct CheckApple {
         var pageCount = 0
         let query = NotificationHistoryQuery(from: now - Self.countedTime, to: now)
         var pages = asker.app.client.notificationHistoryPages(query).makeIterator()
-        while failure == nil, pageCount < Self.maximumPageCount, let page = try pages.next() {
+        var seen: Set<UTF8Bytes> = []
+        // As when the server asks: a tenth of the budget.
+        var barrenRest = max(1, asker.app.requestsPerHour / 10)
+        while failure == nil, barrenRest > 0, pageCount < Self.maximumPageCount, let page = try pages.next() {
             pageCount += 1
             for refusal in page.notifications.compactMap({ $0.notification?.refusal }) {
                 refused[UTF8Bytes(refusal.code), default: 0] += 1
             }
             let found = page.notifications.compactMap { $0.notification?.value }
+            let newCount = found.count { $0.notificationUUID.map { seen.insert(UTF8Bytes($0)).inserted } ?? false }
+            if newCount == 0, page.unsigned.hasMore { barrenRest -= 1 }
             do throws(LedgerError) {
                 let recorded = try ledger.recordedNotifications(
                     found.compactMap(\.notificationUUID), in: asker.app.app.environment)
@@ -197,7 +202,8 @@ struct CheckApple {
             say("Apple sent no notification in the last 7 days.")
             return
         }
-        let isCut = pageCount == Self.maximumPageCount
+        let isCut = pageCount == Self.maximumPageCount || barrenRest == 0
+        if barrenRest == 0 { say("Apple's pages bring nothing new, and have no end. Try again later.", .trouble) }
         say("Notifications of the last 7 days\(isCut ? ", the first \(pageCount) pages" : ""):")
         for (type, count) in counts.sorted(by: { $0.key.string.utf8.lexicographicallyPrecedes($1.key.string.utf8) }) {
             say("  \(type.string.printable): \(count.sent) sent, \(count.recorded) in the ledger")

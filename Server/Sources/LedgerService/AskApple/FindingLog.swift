@@ -14,7 +14,8 @@ final class FindingLog: Sendable {
     func write(_ finding: Finding) {
         switch finding {
         case .refused(let app, let code, let id):
-            guard isNews("refused \(code)") else { return }
+            // What was refused is asked for again, and is a question that fails in the end: it has a row.
+            guard isNews("refused \(name(app)) \(code)") else { return }
             log.write(.error, "apple-item-refused", members(app) + [("code", .text(code))] + named("id", id))
         case .unknown(let unknown):
             log.write(
@@ -31,7 +32,7 @@ final class FindingLog: Sendable {
                 .error, "notification-gap",
                 members(app) + [("from", .text(from.description)), ("until", .text(until.description))])
         case .swallowed(let app, let type, let uuid):
-            guard isNews("swallowed \(type)") else { return }
+            guard isNews("swallowed \(name(app)) \(type)") else { return }
             log.write(.error, "notification-swallowed", members(app) + [("type", .text(type))] + named("uuid", uuid))
         case .endedUnheard(let app, let id):
             log.write(.warning, "period-ended-unheard", members(app) + [("transaction_id", .text(id))])
@@ -47,17 +48,21 @@ final class FindingLog: Sendable {
         case .statusMismatch(let app, let id):
             log.write(.warning, "status-mismatch", members(app) + [("original_transaction_id", .text(id))])
         case .clockSkew(let app, let skew):
-            guard isNews("clock \(app)") else { return }
+            guard isNews("clock \(name(app))") else { return }
             log.write(.warning, "clock-skew", members(app) + [("seconds", .number(Int(skew.components.seconds)))])
         case .ledger(let error):
             guard isNews(error.code.rawValue) else { return }
             log.write("reconciliation", error)
         // There can be thousands after an outage. The metrics count them by type.
         case .recovered: break
+        // Only a command has these, which prints them.
+        case .missing, .leftOver: break
         }
     }
 
     private func isNews(_ what: String) -> Bool { recent.withLock { $0.isNews(what) } }
+
+    private func name(_ app: AskedApp) -> String { "\(app.environment.rawValue) \(app.bundleID)" }
 
     private typealias Members = [(StaticString, ServiceLog.Value)]
 

@@ -3,11 +3,13 @@ import AppStoreServerAPI
 import HTTPService
 import PurchaseLedger
 import Reconciliation
+import SpanASN1
 import StrictText
 
 /// `POST /v1/recover`: asks the App Store about one purchase, and records what it signed.
 struct RecoverRoute: Sendable {
     let askApple: AskApple
+    let ledger: PurchaseLedger
     /// The apps and environments of the server.
     let accepted: VerificationPolicy
     /// Where requests for an account are recorded, as those to redeem are; `nil` for nowhere.
@@ -34,7 +36,7 @@ struct RecoverRoute: Sendable {
             attempts?.add(attempt)
         }
         do {
-            let result = try recover(asked, in: environment)
+            let result = try recover(asked, in: environment, at: now)
             attempted("ok", result.outcomes)
             return result
         } catch {
@@ -44,30 +46,53 @@ struct RecoverRoute: Sendable {
     }
 
     private func recover(
-        _ asked: RecoverRequest, in environment: AppStoreEnvironment
+        _ asked: RecoverRequest, in environment: AppStoreEnvironment, at now: Instant
     ) throws -> Reconciler.RecoveryResult {
+        if let reason = asked.reasonToSkip { try LedgerText.check(reason, "reason") }
         // An id names no app, and no two apps have one in an environment.
         let apps = askApple.askedApps.filter { $0.environment == environment }
         guard !apps.isEmpty else {
             throw RequestFault.invalid("'environment' is none in which the server asks the App Store")
         }
         // What one app cannot say, because its key is refused, another one may.
-        var fault = LedgerFault.unknownToApple
+        var fault = RequestFault(LedgerFault.unknownToApple)
         for app in apps {
             do throws(Reconciler.RecoveryError) {
-                return try askApple.reconciler.recover(asked.subject, of: app, for: asked.account)
+                let result = try askApple.reconciler.recover(
+                    asked.subject, of: app, for: asked.account, skippingRefused: asked.reasonToSkip != nil)
+                try record(result, asked, app, at: now)
+                return result
             } catch {
                 switch error {
                 case .notFound, .otherApp: continue
                 case .ledger(let error): throw error
-                case .refused: fault = .appleRefused
+                case .refused(let items): fault = RequestFault(LedgerFault.appleRefused, items.names)
+                case .incomplete(let result):
+                    try record(result, asked, app, at: now)
+                    throw RequestFault(LedgerFault.recoveryIncomplete, result.refused.names)
                 case .error(let error) where error.reason == .invalidArgument(.id):
                     throw RequestFault.invalid("an id has 1 to 128 letters, digits, '-', '_' and '.'")
-                case .error, .unavailable, .budgetSpent: fault = .appleUnavailable
+                case .error, .unavailable, .budgetSpent: fault = RequestFault(LedgerFault.appleUnavailable)
                 }
             }
         }
-        throw RequestFault(fault)
+        throw fault
+    }
+
+    /// Records who had something that was refused skipped, and why, if something was.
+    private func record(
+        _ result: Reconciler.RecoveryResult, _ asked: RecoverRequest, _ app: AskedApp, at now: Instant
+    ) throws(Reconciler.RecoveryError) {
+        guard let reason = asked.reasonToSkip, !result.refused.isEmpty else { return }
+        do throws(LedgerError) {
+            let ids = (result.transactionIDs + result.refused.compactMap(\.id)).filter(LedgerText.isStorable)
+            try ledger.recordAsking(
+                about: ids.map {
+                    TransactionName(environment: app.environment, bundleID: app.bundleID, transactionID: $0)
+                }, reason: reason, answer: Reconciler.RecoveryResult.partialAnswer, at: now)
+        } catch {
+            throw .ledger(error)
+        }
     }
 
     static func response(_ result: Reconciler.RecoveryResult) -> Response {
@@ -78,7 +103,16 @@ struct RecoverRoute: Sendable {
         for id in result.transactionIDs { writer.string(id) }
         writer.endArray()
         writer.name("refused")
-        writer.integer(Int64(result.refusedCount))
+        writer.integer(Int64(result.refused.count))
+        writer.name("refused_items")
+        writer.beginArray()
+        for item in result.refused {
+            writer.beginObject()
+            writer.member("transaction_id", item.id)
+            writer.member("code", item.code)
+            writer.endObject()
+        }
+        writer.endArray()
         writer.outcomes(result.outcomes)
         writer.name("sequence")
         if let sequence = result.sequence { writer.integer(sequence) } else { writer.null() }

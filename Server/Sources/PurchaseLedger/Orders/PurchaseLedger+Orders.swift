@@ -151,24 +151,55 @@ extension PurchaseLedger {
 
     /// Returns the new purchases that no order announced, the latest first, at most 1000.
     public func purchasesWithoutOrder() throws(LedgerError) -> [UnorderedPurchase] {
+        try purchasesWithoutOrder(after: nil).purchases
+    }
+
+    /// Returns a part of the new purchases that no order announced, the latest first, and where the next part begins; `nil` after the last.
+    ///
+    /// - Throws: `invalid-text` for a cursor that is none.
+    package func purchasesWithoutOrder(
+        after cursor: String?, limit: Int = 1000
+    ) throws(LedgerError) -> (purchases: [UnorderedPurchase], next: String?) {
+        var place: HistoryPlace?
+        if let cursor {
+            place = HistoryPlace(cursor)
+            guard case .text = place?.key else { throw LedgerError(.invalidText, "after: not a 'next' of this list") }
+        }
+        let key = "environment || ' ' || bundle_id || ' ' || transaction_id"
+        let (condition, parameters): (String, [SQLValue]) =
+            if let place, case .text(let name) = place.key {
+                ("WHERE (granted_at, \(key)) < ($2, $3)", [SQLValue(place.date), .text(name.string)])
+            } else {
+                ("", [])
+            }
         let rows = try store.read { (connection) throws(LedgerError) in
             try connection.run(
                 """
                 SELECT grants.account, grants.environment, grants.bundle_id, grants.transaction_id, grants.product_id,
-                    grants.quantity, unordered_purchases.granted_at
-                FROM (SELECT * FROM unordered_purchases ORDER BY granted_at DESC LIMIT 1000) AS unordered_purchases
-                JOIN grants ON grants.environment = unordered_purchases.environment
+                    grants.quantity, unordered_purchases.granted_at, unordered_purchases.name
+                FROM (SELECT unordered_purchases.*, \(key) AS name FROM unordered_purchases \(condition)
+                    ORDER BY granted_at DESC, \(key) DESC LIMIT $1) AS unordered_purchases
+                LEFT JOIN grants ON grants.environment = unordered_purchases.environment
                     AND grants.bundle_id = unordered_purchases.bundle_id
                     AND grants.transaction_id = unordered_purchases.transaction_id
-                ORDER BY unordered_purchases.granted_at DESC, grants.transaction_id
-                """)
+                ORDER BY unordered_purchases.granted_at DESC, unordered_purchases.name DESC
+                """, [.integer(Int64(limit) + 1)] + parameters)
         }
-        return try rows.map { (row) throws(LedgerError) in
-            UnorderedPurchase(
-                account: try row.text(0), environment: try row.environment(1), bundleID: try row.text(2),
-                transactionID: try row.text(3), productID: try row.text(4), quantity: try row.integer(5),
-                grantedAt: try row.date(6))
+        let part = rows.prefix(limit)
+        var next: String?
+        if rows.count > limit, let last = part.last {
+            next = HistoryPlace(try last.date(6), .grant, try last.text(7)).text
         }
+        var purchases: [UnorderedPurchase] = []
+        for row in part {
+            guard let account = try row.optionalText(0) else { continue }
+            purchases.append(
+                UnorderedPurchase(
+                    account: account, environment: try row.environment(1), bundleID: try row.text(2),
+                    transactionID: try row.text(3), productID: try row.text(4), quantity: try row.integer(5),
+                    grantedAt: try row.date(6)))
+        }
+        return (purchases, next)
     }
 }
 

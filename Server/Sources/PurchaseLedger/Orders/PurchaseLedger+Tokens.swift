@@ -122,6 +122,28 @@ extension SQLConnection {
 }
 
 extension PurchaseLedger {
+    /// Whether each of some transactions was bought with a token of an account. Without ``LedgerPolicy/orders``, none is known.
+    package func areBought(
+        _ transactions: [Verified<TransactionInfo>], for account: String
+    ) throws(LedgerError) -> Bool {
+        guard policy.orders != nil else { return false }
+        var tokens: Set<AppAccountToken> = []
+        for transaction in transactions {
+            guard let token = transaction.appAccountToken else { return false }
+            tokens.insert(AppAccountToken(token))
+        }
+        return try store.read { (connection) throws(LedgerError) in
+            for token in tokens {
+                guard LedgerText.isStorable(token.description) else { return false }
+                let owned = try connection.run(
+                    "SELECT 1 FROM account_tokens WHERE token = $1 AND account = $2 AND retired_at IS NULL",
+                    [.text(token.description), .text(account)])
+                if owned.isEmpty { return false }
+            }
+            return true
+        }
+    }
+
     /// The number of purchases that wait for a token that no account has.
     package func waitingPurchaseCount() throws(LedgerError) -> Int {
         try store.read { (connection) throws(LedgerError) in

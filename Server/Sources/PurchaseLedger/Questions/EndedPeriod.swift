@@ -24,17 +24,25 @@ package struct EndedPeriod: Sendable {
 
 extension PurchaseLedger {
     /// The periods that were not listed, the newest first.
-    package func endedPeriods(limit: Int) throws(LedgerError) -> [EndedPeriod] {
-        try store.read { (connection) throws(LedgerError) in
+    ///
+    /// - Parameter last: The one after which they begin; `nil` for the first.
+    package func endedPeriods(limit: Int, after last: EndedPeriod? = nil) throws(LedgerError) -> [EndedPeriod] {
+        let names = ["recorded_at", "environment", "bundle_id", "transaction_id"]
+        let condition = last == nil ? "" : " AND (\(names.joined(separator: ", "))) < ($2, $3, $4, $5)"
+        let parameters =
+            last.map { [SQLValue($0.recordedAt)] + $0.name.key.columns } ?? []
+        func order(_ table: String) -> String { names.map { "\(table)\($0) DESC" }.joined(separator: ", ") }
+        return try store.read { (connection) throws(LedgerError) in
             try connection.run(
                 """
                 SELECT ended.environment, ended.bundle_id, ended.transaction_id, families.account, ended.recorded_at
-                FROM (SELECT * FROM ended_periods WHERE listed_at IS NULL ORDER BY recorded_at DESC LIMIT $1) AS ended
+                FROM (SELECT * FROM ended_periods WHERE listed_at IS NULL\(condition)
+                    ORDER BY \(order("")) LIMIT $1) AS ended
                 LEFT JOIN identifiers ON identifiers.environment = ended.environment
                     AND identifiers.bundle_id = ended.bundle_id AND identifiers.transaction_id = ended.transaction_id
                 LEFT JOIN families ON families.id = identifiers.family_id
-                ORDER BY ended.recorded_at DESC, ended.transaction_id
-                """, [.integer(Int64(limit))]
+                ORDER BY \(order("ended."))
+                """, [.integer(Int64(limit))] + parameters
             ).map { (row) throws(LedgerError) in
                 EndedPeriod(
                     name: try row.transactionName(0), account: try row.optionalText(3), recordedAt: try row.date(4))

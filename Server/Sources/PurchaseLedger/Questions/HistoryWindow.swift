@@ -16,9 +16,10 @@ package struct HistoryWindow: Codable, Sendable, Equatable {
     package var until: Instant
     /// The token of the next page; `nil` for the first one.
     package var token: String?
-    /// The pages that were read, and how often reading began anew.
-    package var pages = 0
+    /// How often reading began anew.
     package var restarts = 0
+    /// In how many hours in a row as many pages were asked for that brought nothing new as may be; `nil` for none.
+    package var barrenHours: Int?
     /// Whether something went wrong in the window, so that an item can be missing.
     package var isFaulty = false
     /// The windows of ``HistoryRange/everything`` follow each other, from `runFrom` to `runUntil`.
@@ -48,7 +49,6 @@ package struct HistoryWindow: Codable, Sendable, Equatable {
     /// Begins with the first page again.
     package mutating func restart() {
         token = nil
-        pages = 0
         restarts += 1
         isFaulty = true
     }
@@ -58,7 +58,6 @@ package struct HistoryWindow: Codable, Sendable, Equatable {
     /// - Returns: Whether something is left.
     package mutating func shorten(by duration: Duration) -> Bool {
         token = nil
-        pages = 0
         from += duration
         return from < until
     }
@@ -69,7 +68,7 @@ package struct HistoryWindow: Codable, Sendable, Equatable {
         var window = self
         window.from = until
         window.until = min(runUntil, until + Self.maximumLength)
-        (window.token, window.pages, window.restarts, window.isFaulty) = (nil, 0, 0, false)
+        (window.token, window.restarts, window.barrenHours, window.isFaulty) = (nil, 0, nil, false)
         window.faultyFrom = firstFault
         return window
     }

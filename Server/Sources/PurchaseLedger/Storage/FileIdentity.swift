@@ -18,11 +18,30 @@ struct FileIdentity: Equatable {
         self.init(status)
     }
 
-    /// The path of a file without links; as it is if there is no such file.
+    /// The path of a file without links, beside which SQLite has its log. The file need not be there: a link can lead to one that was deleted.
     static func resolved(_ path: String) -> String {
-        guard let resolved = unsafe realpath(path, nil) else { return path }
-        defer { unsafe free(resolved) }
-        return unsafe String(cString: resolved)
+        var path = path
+        // As many as the kernel follows.
+        for _ in 0..<40 {
+            if let resolved = unsafe realpath(path, nil) {
+                defer { unsafe free(resolved) }
+                return unsafe String(cString: resolved)
+            }
+            var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
+            let count = unsafe bytes.withUnsafeMutableBufferPointer { buffer in
+                unsafe buffer.baseAddress.map { unsafe readlink(path, $0, buffer.count) } ?? 0
+            }
+            guard 1..<bytes.count ~= count else { return path }
+            let target = String(decoding: bytes.prefix(count).map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            let slash = UInt8(ascii: "/")
+            if target.utf8.first == slash {
+                path = target
+            } else {
+                let folder = path.utf8.lastIndex(of: slash).map { path[...$0] } ?? ""
+                path = folder + target
+            }
+        }
+        return path
     }
 
     init?(descriptor: CInt) {

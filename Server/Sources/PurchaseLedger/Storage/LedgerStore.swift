@@ -23,6 +23,11 @@ protocol LedgerStore: Sendable {
         about purchaseCount: Int, _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result
 
+    /// Runs `body` as ``read(_:)`` does, however long it takes.
+    func readLong<Result>(
+        _ body: (any SQLConnection) throws(LedgerError) -> Result
+    ) throws(LedgerError) -> Result
+
     /// Runs `body` in a transaction of ``write(_:_:)`` that may take as long as an index of a large table does.
     func migrate<Result>(
         _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
@@ -38,6 +43,11 @@ protocol LedgerStore: Sendable {
 extension LedgerStore {
     func read<Result>(
         about purchaseCount: Int, _ body: (any SQLConnection) throws(LedgerError) -> Result
+    ) throws(LedgerError) -> Result { try read(body) }
+
+    /// A store that limits no time needs nothing else.
+    func readLong<Result>(
+        _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result { try read(body) }
 
     /// A store that no other process has needs no lock.

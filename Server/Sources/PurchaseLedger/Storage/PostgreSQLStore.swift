@@ -109,10 +109,20 @@ struct PostgreSQLStore: LedgerStore {
     func migrate<Result>(
         _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
-        let patient = ConnectionPool(limit: 1) { [uri] () throws(LedgerError) in
+        try repeating(patient, .migrate, body)
+    }
+
+    func readLong<Result>(
+        _ body: (any SQLConnection) throws(LedgerError) -> Result
+    ) throws(LedgerError) -> Result {
+        try repeating(patient, .read, body)
+    }
+
+    /// A connection whose statements have no limit of time.
+    private var patient: ConnectionPool<PostgreSQLConnection> {
+        ConnectionPool(limit: 1) { [uri] () throws(LedgerError) in
             try PostgreSQLConnection(uri: uri, patience: nil)
         }
-        return try repeating(patient, .migrate, body)
     }
 
     /// Its server keeps its files.

@@ -92,7 +92,8 @@ final class SQLiteConnection: SQLConnection {
             // SQLite reads the rest of a last page as zeros. What a checkpoint has begun to write is in the log.
             let pageByteCount = try Int(run("PRAGMA page_size").first?.integer(0) ?? 1)
             isCutShort =
-                FileIdentity.byteCount(path) % max(pageByteCount, 1) != 0 && FileIdentity.byteCount(path + "-wal") == 0
+                FileIdentity.byteCount(path) % max(pageByteCount, 1) != 0
+                && FileIdentity.byteCount(FileIdentity.resolved(path) + "-wal") == 0
         } catch {
             // A file that was cut short, or is none of SQLite's.
             guard [SQLITE_NOTADB, SQLITE_CORRUPT].contains(unsafe sqlite3_errcode(handle) & 0xFF) else { throw error }

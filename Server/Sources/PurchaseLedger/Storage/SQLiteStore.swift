@@ -44,8 +44,9 @@ struct SQLiteStore: LedgerStore {
         // SQLite would take an empty file for a new database, and delete the log of the old one.
         if FileIdentity.byteCount(path) == 0 {
             guard opening == .creating else { throw Schema.missing }
-            guard FileIdentity.byteCount(path + "-wal") == 0 else {
-                throw LedgerError(.ledgerExists, "\(path)-wal is the log of a ledger whose file was deleted")
+            let log = FileIdentity.resolved(path) + "-wal"
+            guard FileIdentity.byteCount(log) == 0 else {
+                throw LedgerError(.ledgerExists, "\(log) is the log of a ledger whose file was deleted")
             }
         }
         // To close a file that is there would end the locks of other connections of this process.

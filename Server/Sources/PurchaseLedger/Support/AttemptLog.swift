@@ -121,6 +121,9 @@ package final class AttemptLog: @unchecked Sendable {
     /// What is under way now is after each deletion that has no greater number.
     package var lastFloor: Int64 { monitor.locked { floor } }
 
+    /// Learns of a deletion that this server did: what is sent from now on is after it.
+    package func noteDeletion() throws(LedgerError) { note(floor: try ledger.sequenceFloor()) }
+
     private func note(floor new: Int64) { monitor.locked { floor = max(floor, new) } }
 
     /// Records what waits.

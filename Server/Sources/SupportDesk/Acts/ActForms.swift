@@ -45,7 +45,9 @@ struct ActForms {
                 }
             }
             if desk.askApple != nil, !story.isOfSupport {
-                form(.askApple, names, Sentence(.askAppleAbout, .text(story.name.transactionID)), &html)
+                form(
+                    .askApple, names, Sentence(.askAppleAbout, .text(story.name.transactionID)), &html,
+                    fields: Self.refusedField)
             }
         }
     }
@@ -71,12 +73,21 @@ struct ActForms {
             for clue in clues {
                 form(.askApple, [("id", clue)], Sentence(.askAppleAbout, .text(clue)), &html) { [desk] id, html in
                     Self.appFields(desk, id, &html)
+                    Self.refusedField(id, &html)
                 }
             }
         }
     }
 
     // MARK: Parts
+
+    /// What happens to the rest of an answer of which something is refused.
+    private static func refusedField(_ id: Int, _ html: inout HTMLWriter) {
+        html.choice(
+            "refused", id: "refused-\(id)", label: html.plain(SupportPhrase.ifRefused),
+            [("stop", html.plain(SupportPhrase.recordNothing)), ("skip", html.plain(SupportPhrase.recordRest))],
+            selected: "stop")
+    }
 
     private static func names(_ name: TransactionName) -> [(name: StaticString, value: String)] {
         [("environment", name.environment.rawValue), ("bundle", name.bundleID), ("id", name.transactionID)]

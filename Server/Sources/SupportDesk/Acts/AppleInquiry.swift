@@ -2,16 +2,18 @@ import AppStoreServerAPI
 package import PurchaseLedger
 package import Reconciliation
 
-/// Asks the App Store about a transaction, or an order of Apple's, and records what Apple signed.
-package typealias AppleInquiry = @Sendable (TransactionName) throws(LedgerError) -> AppleAnswer
+/// Asks the App Store about a transaction, or an order of Apple's, and records what Apple signed. If something is refused, the rest is recorded only if it is skipped.
+package typealias AppleInquiry = @Sendable (TransactionName, _ skipsRefused: Bool) throws(LedgerError) -> AppleAnswer
 
 /// What came of a question.
 package struct AppleAnswer: Sendable {
     /// The raw values are what is recorded.
     package enum Kind: String, CaseIterable, Sendable {
         case recorded, unknown, unavailable
-        /// The verifier refused what came.
+        /// The verifier refused something of what came, and nothing was recorded.
         case refused
+        /// The same, and the rest was recorded.
+        case partial
         /// The key of the server is wrong, or there is none for the app.
         case misconfigured
         /// Apple has no such ids, and was not asked.
@@ -21,30 +23,34 @@ package struct AppleAnswer: Sendable {
     let kind: Kind
     /// The transactions of which Apple signed something.
     var transactions: [TransactionName] = []
+    var refused: [Reconciler.RefusedItem] = []
 }
 
 extension Reconciler {
     /// Asks at once, by the budget of what somebody waits for. What Apple signed is recorded, and becomes nobody's who does not own it.
     package var inquiry: AppleInquiry {
-        { (name) throws(LedgerError) in
+        { (name, skipsRefused) throws(LedgerError) in
             let (id, app) = (name.transactionID, AskedApp(name.environment, name.bundleID))
             guard name.isOrder || TransactionIDForm.isApples(id, in: name.environment) else {
                 return AppleAnswer(kind: .invalid)
             }
             do throws(RecoveryError) {
-                let found = try self.recover(name.isOrder ? .order(id) : .transaction(id), of: app).transactionIDs
+                let result = try self.recover(
+                    name.isOrder ? .order(id) : .transaction(id), of: app, skippingRefused: skipsRefused)
                 return AppleAnswer(
-                    kind: .recorded,
-                    transactions: found.map {
+                    kind: result.refused.isEmpty ? .recorded : .partial,
+                    transactions: result.transactionIDs.map {
                         TransactionName(environment: name.environment, bundleID: name.bundleID, transactionID: $0)
-                    })
+                    }, refused: result.refused)
             } catch {
                 switch error {
                 case .notFound: return AppleAnswer(kind: .unknown)
                 case .budgetSpent, .unavailable: return AppleAnswer(kind: .unavailable)
                 case .error(let error) where error.reason == .invalidArgument(.id): return AppleAnswer(kind: .invalid)
                 case .otherApp, .error: return AppleAnswer(kind: .misconfigured)
-                case .refused: return AppleAnswer(kind: .refused)
+                case .refused(let items): return AppleAnswer(kind: .refused, refused: items)
+                // No account claims anything.
+                case .incomplete(let result): return AppleAnswer(kind: .partial, refused: result.refused)
                 case .ledger(let error): throw error
                 }
             }
@@ -59,6 +65,7 @@ extension AppleAnswer.Kind {
         case .unknown: .appleUnknown
         case .unavailable: .appleUnavailable
         case .refused: .appleRefused
+        case .partial: .applePartial
         case .misconfigured: .appleSettings
         case .invalid: .appleInvalid
         }

@@ -1,6 +1,7 @@
 @_spi(Surfaces) import AppStoreReceipt
 import HTTPService
 import PurchaseLedger
+import Reconciliation
 @_spi(Surfaces) import ReceiptReport
 import StrictText
 
@@ -121,19 +122,23 @@ extension SupportDesk {
             return Done(.didGrant, .text(answer.name.transactionID), showing: [.transaction(answer.name)] + place)
         case .askApple:
             guard let askApple, let name, app(form) != nil else { return .failed(.actNotFound, showing: place) }
-            let answer = try askApple(name)
+            let answer = try askApple(name, form.text("refused").map { $0.hasSameBytes(as: "skip") } ?? false)
             guard answer.kind != .invalid else { return .failed(answer.kind.words, showing: []) }
             // An order of which Apple named transactions is no name of the ledger's.
             let asked = name.isOrder && !answer.transactions.isEmpty ? [] : [name]
             try ledger.recordAsking(
                 about: asked + answer.transactions.filter { $0 != name }, reason: reason, answer: answer.kind.rawValue,
                 at: now)
-            guard answer.kind == .recorded else {
-                return .failed(answer.kind.words, showing: place, isRecorded: true)
+            let found = place + answer.transactions.map(SupportFinding.transaction)
+            switch answer.kind {
+            case .recorded: return Done(.didAsk, .number(answer.transactions.count), showing: found)
+            case .partial:
+                return Done(
+                    .didAskPartly, .number(answer.transactions.count), .text(answer.refused.names), showing: found)
+            case .refused:
+                return .failed(.didRefuse, .text(answer.refused.names), showing: place, isRecorded: true)
+            default: return .failed(answer.kind.words, showing: place, isRecorded: true)
             }
-            return Done(
-                .didAsk, .number(answer.transactions.count),
-                showing: place + answer.transactions.map(SupportFinding.transaction))
         }
     }
 

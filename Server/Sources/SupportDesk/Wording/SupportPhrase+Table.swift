@@ -414,6 +414,24 @@ extension SupportPhrase {
                 "Apple did not answer, since the server has no valid key for the app. Nothing was changed. Tell its operator.",
                 "服务器没有该 App 的有效密钥，因此 Apple 未答复，未作任何更改。请告知运营人员。"
             )
+        case .applePartial:
+            (
+                "Something in Apple's answer was refused. The rest was recorded.",
+                "Apple 的答复中有内容未被接受，其余内容已记录。"
+            )
+        case .didAskPartly:
+            (
+                "Something in Apple's answer was refused: {1}. The rest was recorded. Transactions recorded: {0}.",
+                "Apple 的答复中有内容未被接受：{1}。其余内容已记录。已记录的交易数：{0}。"
+            )
+        case .didRefuse:
+            (
+                "Apple's answer was not accepted, and nothing was changed. Refused: {0}. To record the rest, choose so and ask again.",
+                "Apple 的答复未被接受，未作任何更改。未接受的内容：{0}。如需记录其余内容，请在表单中选择后重新询问。"
+            )
+        case .ifRefused: ("If something in the answer is refused", "如答复中有内容未被接受")
+        case .recordNothing: ("record nothing", "不作任何记录")
+        case .recordRest: ("record the rest", "记录其余内容")
         case .appleInvalid: ("Apple was not asked: it has no such ids.", "未询问 Apple：Apple 没有此类 ID。")
         }
     }

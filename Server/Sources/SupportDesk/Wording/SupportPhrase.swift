@@ -50,5 +50,5 @@ enum SupportPhrase: Words, CaseIterable {
         grantProductAbout, productID, bundleID, askApple, askAppleAbout, didSend, didTransfer, didAdjust,
         didGrant, didBefore, didAsk, actNotFound, actInvalid, actRefunded, actFailed,
         actForbidden, actNoReason, actTooOld, actNoNumber, appleAnswered, appleUnknown, appleUnavailable, appleRefused,
-        appleSettings, appleInvalid
+        appleSettings, appleInvalid, applePartial, didAskPartly, didRefuse, ifRefused, recordNothing, recordRest
 }

@@ -1,0 +1,41 @@
+import PurchaseLedger
+import SpanASN1
+import StrictText
+
+/// Whether pages bring something that the same run has not read: what is known to the ledger can be new to the run.
+struct PageReadings: Sendable {
+    struct Subject: Hashable, Sendable {
+        let app: AskedApp
+        private let kind: Question.Kind
+        private let subject: UTF8Bytes
+
+        init(_ question: Question) { (app, kind, subject) = (question.app, question.kind, UTF8Bytes(question.subject)) }
+    }
+
+    private struct Reading {
+        var run: [Instant]
+        /// Hashes of names: two million notifications have 40 MB.
+        var seen: Set<Int> = []
+    }
+
+    /// Beyond it, all is forgotten: what repeats is then noticed later.
+    private static let maximumCount = 1000
+
+    private var readings: [Subject: Reading] = [:]
+
+    /// Adds the items of a page.
+    ///
+    /// - Parameter run: What tells a run from another one.
+    /// - Returns: Whether one of them is new.
+    mutating func add(_ items: [UTF8Bytes], of subject: Subject, in run: [Instant] = []) -> Bool {
+        if readings.count >= Self.maximumCount, readings[subject] == nil { readings = [:] }
+        var reading = readings.removeValue(forKey: subject) ?? Reading(run: run)
+        if reading.run != run { reading = Reading(run: run) }
+        var isNew = false
+        for item in items where reading.seen.insert(item.hashValue).inserted { isNew = true }
+        readings[subject] = reading
+        return isNew
+    }
+
+    mutating func end(_ subject: Subject) { readings[subject] = nil }
+}
