@@ -87,6 +87,6 @@ struct KeptHistories: Sendable {
 
     /// A date that is further away than what is kept comes from a clock that was ahead.
     private mutating func removeOld(at now: Instant) {
-        kept.removeAll { !(now - Self.time...now + Self.time ~= $0.date) || now - $0.date >= Self.time }
+        kept.removeAll { now - $0.date >= Self.time || $0.date - now > Self.time }
     }
 }

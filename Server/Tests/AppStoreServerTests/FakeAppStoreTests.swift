@@ -216,6 +216,8 @@ import Testing
         #expect(try [team, added].allSatisfy { try info($0)?.additionalTransactionReason == .seatAddition })
         _ = try id("seats", #"{"transaction_id":"\#(team)","refund":3}"#)
         #expect(try info(team)?.multiSeatInfo?.revokedSeatQuantity == 3 && info(team)?.revocationDate == nil)
+        // What is signed of the refund is what holds at its date.
+        shop.store.setClock(shop.store.now + .seconds(1))
         _ = try id("seats", #"{"transaction_id":"\#(team)","seats":6}"#)
         let member = try id("assign", #"{"transaction_id":"\#(team)","customer":2}"#)
         #expect(try info(member)?.ownershipType == .assigned && info(member)?.quantity == 9)

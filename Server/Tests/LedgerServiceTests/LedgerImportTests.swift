@@ -501,9 +501,9 @@ struct LedgerImportTests {
         let zoned = #expect(throws: ConfigurationError.self) { try run(file, ["--time-zone", "UTC"]) }
         #expect(zoned?.description.hasPrefix("file-changed: ") == true)
         // Corrected, with the same length.
-        let corrected = lines[1000].replacingOccurrences(of: "user 1001001", with: "user 9001001")
-        #expect(corrected != lines[1000])
-        lines[1000] = corrected
+        let corrected = lines[0].replacingOccurrences(of: "user 1000001", with: "user 9000001")
+        #expect(corrected != lines[0])
+        lines[0] = corrected
         _ = try write(lines.joined(separator: "\n"))
         let error = #expect(throws: ConfigurationError.self) { try run(file) }
         #expect(error?.description.hasPrefix("file-changed: ") == true && error?.isTemporary == false)
@@ -512,8 +512,8 @@ struct LedgerImportTests {
         try #"{"account":"zoe","token":"\#(Self.token)"}"#.write(toFile: other, atomically: true, encoding: .utf8)
         #expect(try run(other).0 == 0)
         let (status, output, errors) = try run(file, ["--restart"])
-        // The token was user 1001001's before.
-        #expect(status == 1 && output.contains("conflicts 1") && errors.contains("line 1001: conflict: token-taken"))
+        // The token was user 1000001's before.
+        #expect(status == 1 && output.contains("conflicts 1") && errors.contains("line 1: conflict: token-taken"))
         #expect(try rows("account_tokens").count == 40_001)
         #expect(try runs().map { $0["state"] as? String } == ["complete", "complete", "restarted"])
     }

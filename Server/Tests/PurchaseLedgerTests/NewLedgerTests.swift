@@ -112,7 +112,8 @@ import Testing
                 atPath: folder.path + "/second", withDestinationPath: "files/../files/ledger.db")
         }
         var history = PurchaseHistory(bundleID: Minted.bundleID)
-        let evidence = try history.evidence(history.buyConsumable("coins", at: day(0)), signedAt: day(1))
+        let coins = history.buyConsumable("coins", at: day(0))
+        let evidence = try history.evidence(coins, signedAt: day(1))
         let ledger = try PurchaseLedger(creating: link)
         #expect(try ledger.outcomes(evidence, for: "anna", at: day(1)) == [.granted])
         #expect(manager.fileExists(atPath: real + "-wal") && !manager.fileExists(atPath: link + "-wal"))

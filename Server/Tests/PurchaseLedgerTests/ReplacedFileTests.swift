@@ -76,6 +76,14 @@ import Testing
             let error = #expect(throws: LedgerError.self) { try PurchaseLedger(file) }
             #expect(error?.code == .noLedger)
         }
+        if [.deleted, .moved].contains(change) {
+            // The log would be played over a new file.
+            let error = #expect(throws: LedgerError.self) { try PurchaseLedger(creating: file) }
+            #expect(error?.code == .ledgerExists)
+            for suffix in ["-wal", "-shm"] {
+                try FileManager.default.removeItem(atPath: folder.path + "/files/ledger.db" + suffix)
+            }
+        }
         let ledger = try isGone ? PurchaseLedger(creating: file) : PurchaseLedger(file)
         #expect(try ledger.outcomes(evidence[2], for: "anna", at: day(1)) == [.granted])
     }

@@ -149,7 +149,8 @@ import Testing
         shop.tick(for: .hours(9))
         // What is begun anew after hours is read again.
         let new = kind == .aCycle ? 2 * 7 : 0
-        #expect(byHour.withLock { $0.values.max() ?? 0 } <= 20 + new, "\(byHour.withLock(\.self))")
+        // Each of the two questions learns from a page of its own that there are no more.
+        #expect(byHour.withLock { $0.values.max() ?? 0 } <= 20 + 1 + new, "\(byHour.withLock(\.self))")
         #expect(byHour.withLock(\.count) >= 8)
     }
 

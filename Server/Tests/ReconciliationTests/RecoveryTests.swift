@@ -123,7 +123,7 @@ import Testing
         }
         _ = try shop.reconciler.recover(.transaction(first.transactionID), of: shop.app, for: "anna")
         let recorded = try shop.rows("SELECT purchase FROM evidence").map { $0[0] }
-        #expect(recorded.count == 31 && recorded.count { $0.contains("revo") } == 2)
+        #expect(recorded.count == 31 && recorded.count { $0.contains(#""revoked":true"#) } == 2)
     }
 
     // MARK: Refused

@@ -203,7 +203,8 @@ package final class AttemptLog: @unchecked Sendable {
             if kept[account] == nil { accounts.append(account) }
             var own = kept.removeValue(forKey: account) ?? []
             var repeated = attempt
-            if let index = own.lastIndex(where: attempt.isRepetition) {
+            // Between attempts of different orders, the account can have been deleted.
+            if let index = own.lastIndex(where: { $0.order == attempt.order && attempt.isRepetition(of: $0) }) {
                 let earlier = own.remove(at: index)
                 repeated.times += earlier.times
                 // There was no room for it when it was sent again.
