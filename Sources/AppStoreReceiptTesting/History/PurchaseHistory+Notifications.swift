@@ -1,5 +1,6 @@
 public import AppStoreReceipt
 public import SpanASN1
+import StrictText
 
 extension PurchaseHistory {
     /// A notification that Apple sends about a history.
@@ -15,7 +16,8 @@ extension PurchaseHistory {
         /// The reason of a request for a refund; `nil` in other notifications.
         public let consumptionRequestReason: ConsumptionRequestReason?
         /// The ids of the seat claims that Apple ended, in `UNCLAIM_SEATS`; empty in other notifications.
-        public let unclaimedSeatIDs: [String]
+        public var unclaimedSeatIDs: [String] { seatIDs.map(\.string) }
+        fileprivate let seatIDs: [UTF8Bytes]
     }
 
     /// Returns the notifications that Apple would have sent by a date, in their order.
@@ -32,7 +34,7 @@ extension PurchaseHistory {
                 return Notification(
                     type: kind.type, subtype: kind.subtype, signedDate: event.date,
                     transaction: transactions[event.transaction], consumptionRequestReason: reason,
-                    unclaimedSeatIDs: seats)
+                    seatIDs: seats.map(UTF8Bytes.init))
             }
         }
         let all = (caused + subscriptions.flatMap(ends)).filter { $0.signedDate <= date }
@@ -65,7 +67,7 @@ extension PurchaseHistory {
             }
             return Notification(
                 type: kind.type, subtype: kind.subtype, signedDate: date, transaction: current.transaction,
-                consumptionRequestReason: nil, unclaimedSeatIDs: [])
+                consumptionRequestReason: nil, seatIDs: [])
         }
     }
 
