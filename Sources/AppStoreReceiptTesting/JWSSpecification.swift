@@ -85,9 +85,12 @@ package struct JWSSpecification: Sendable {
             (text("environment") ?? text("receiptType")).flatMap(AppStoreEnvironment.init(signedName:)) ?? .production
         let date = specifiedDate ?? JWSBuilder.defaultDate
         // One of these is what a notification is about; purchases, if the specification does not say.
-        let subjects = ["data", "appData", "summary", "externalPurchaseToken"]
-        let subject = members.first { member in subjects.contains { $0.hasSameBytes(as: member.name) } }?.name
+        let subject =
+            members.lazy.compactMap { member in Self.subjects.first { $0.name.hasSameBytes(as: member.name) } }.first
+            ?? Self.subjects.first { $0.name.hasSameBytes(as: objects[.appTransaction] == nil ? "data" : "appData") }
         let standard = JWSBuilder.notification(.test, bundleID: bundleID, environment: environment, signedDate: date)
+        var contents = standard.payload["data"] ?? .object([])
+        for name in subject?.lacking ?? [] { contents[name] = nil }
         let builders: [JWSKind: JWSBuilder] = [
             .transaction: .transaction(
                 bundleID: bundleID, productID: product, transactionID: transaction, environment: environment,
@@ -98,8 +101,7 @@ package struct JWSSpecification: Sendable {
             .realtimeRequest: .realtimeRequest(
                 productID: product, originalTransactionID: original, environment: environment, signedDate: date),
             .notification: .notification(
-                .test, about: subject ?? (objects[.appTransaction] == nil ? "data" : "appData"),
-                standard.payload["data"] ?? .object([]), signedDate: date),
+                .test, about: subject?.name ?? "data", contents, signedDate: date),
         ]
         // A kind without a builder has what the specification says, and a signing date.
         var builder = builders[kind] ?? JWSBuilder(payload: ["signedDate": .integer(date.millisecondsSince1970)])
@@ -132,6 +134,14 @@ package struct JWSSpecification: Sendable {
         }
         return builder
     }
+
+    /// What a notification can be about, and what Apple does not write there of what it writes in `data`.
+    private static let subjects: [(name: String, lacking: [String])] = [
+        ("data", []), ("appData", ["bundleVersion"]), ("summary", ["bundleVersion"]),
+        // The token's id begins with `SANDBOX` in the sandbox.
+        ("externalPurchaseToken", ["bundleVersion", "environment"]),
+        ("unclaimInfo", ["appAppleId", "bundleId", "bundleVersion", "environment"]),
+    ]
 
     // MARK: Values in the specification
 

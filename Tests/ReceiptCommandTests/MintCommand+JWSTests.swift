@@ -93,6 +93,32 @@ import Testing
         }
     }
 
+    /// Only `data` has a version of the app; a token names its environment by its id, and claims that ended name no app.
+    @Test(arguments: [
+        (
+            "externalPurchaseToken", #"{"externalPurchaseId":"SANDBOX_1"}"#,
+            ["appAppleId", "bundleId", "externalPurchaseId"]
+        ),
+        (
+            "externalPurchaseToken", #"{"externalPurchaseId":"7","tokenType":"SERVICES","bundleId":"a.b"}"#,
+            ["appAppleId", "bundleId", "externalPurchaseId", "tokenType"]
+        ),
+        ("summary", #"{"succeededCount":7}"#, ["appAppleId", "bundleId", "environment", "succeededCount"]),
+        ("appData", "{}", ["appAppleId", "bundleId", "environment"]),
+        ("unclaimInfo", #"{"unclaimSeatIds":["b"]}"#, ["unclaimSeatIds"]),
+        ("data", "{}", ["appAppleId", "bundleId", "bundleVersion", "environment"]),
+    ])
+    func `a notification has no members that Apple does not write`(
+        subject: String, members: String, names: [String]
+    ) throws {
+        let file = try minted(#"{"notification":{"notificationType":"TEST","\#(subject)":\#(members)}}"#)
+        let decoded = try #require(run("decode", "--format", "json", file).objects().first)
+        let notification = try #require(decoded["notification"] as? [String: Any])
+        let subjects = ["data", "appData", "summary", "externalPurchaseToken", "unclaimInfo"]
+        #expect(subjects.filter { notification[$0] != nil } == [subject])
+        #expect((notification[subject] as? [String: Any])?.keys.sorted() == names)
+    }
+
     @Test(arguments: [
         #"{"notification":{"notificationType":"REFUND"},"transaction":{"bundleId":"com.example.other"}}"#,
         #"{"transaction":{"environment":"Sandbox"},"renewal_info":{},"notification":{"data":{"bundleVersion":"9"}}}"#,

@@ -177,6 +177,18 @@ import Testing
         #expect(try post("nothing", "{}").status == 404)
     }
 
+    @Test(arguments: [
+        ("GET", "/inApps/v1/groups/1/seats"), ("POST", "/advancedCommerce/v1/subscription/cancel/1"), ("PUT", "/"),
+        ("DELETE", "/inApps/v1/transactions/1"), ("GET", "/inApps/v3/history/1"),
+    ])
+    func `a call that is not imitated is named in JSON`(method: String, path: String) throws {
+        let shop = try Shop()
+        let answer = shop.store.answer(FakeRequest(method, path))
+        #expect(answer.status == 404 && answer.headers.map(\.value) == ["application/json"])
+        let json = try JSONSerialization.jsonObject(with: Data(answer.body)) as? [String: String]
+        #expect(json?["error"] == "the fake App Store does not imitate \(method) \(path)")
+    }
+
     /// What was sent to a receiver.
     private final class Received: Sendable {
         private let payloads = Mutex<[String]>([])

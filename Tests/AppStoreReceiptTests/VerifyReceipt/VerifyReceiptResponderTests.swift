@@ -128,10 +128,34 @@ struct VerifyReceiptResponderTests {
         let text = String(decoding: answer.body, as: UTF8.self)
         for key in [
             "latest_receipt_info", "latest_receipt", "pending_renewal_info", "is_upgraded", "in_app_ownership_type",
-            "subscription_group_identifier", "app_account_token", "cancellation_date",
+            "subscription_group_identifier", "app_account_token", "offer_code_ref_name", "cancellation_date",
         ] { #expect(!text.contains("\"\(key)"), "\(key)") }
         // Web order line items are for subscriptions only.
         #expect(text.split(separator: "web_order_line_item_id").count == 3)
+    }
+
+    /// Apple adds them from its own records.
+    @Test(
+        arguments: [
+            "app_account_token", "in_app_ownership_type", "offer_code_ref_name", "subscription_group_identifier",
+        ], [ReceiptBuilder.ReceiptType.production, .productionVPP, .sandbox])
+    func `a key that a receipt does not hold is in the table of differences`(
+        key: String, type: ReceiptBuilder.ReceiptType
+    ) throws {
+        var builder = Self.builder(type)
+        builder.purchases = [
+            .period("7", 0..<30, "pro", promotion: "winter"), .consumable("coins", transactionID: "8"),
+        ]
+        let environment: AppStoreEnvironment = type == .sandbox ? .sandbox : .production
+        var responder = try Self.responder(environment)
+        responder.fillsLatestReceiptInfo = true
+        let answer = try responder.answer(to: Self.request(builder.signed(by: Minted.authority)))
+        let text = String(decoding: answer.body, as: UTF8.self)
+        #expect(text.contains("\"latest_receipt_info\"") && !text.contains("\"\(key)\""))
+        let row = try Article("ComingFromVerifyReceipt").rows(under: "Field by field").first {
+            $0[0].contains("`\(key)`")
+        }
+        #expect(row?[1].hasPrefix("never: a receipt does not contain them") == true, "\(row ?? [])")
     }
 
     @Test(arguments: [ReceiptBuilder.AttributeOrder.der, .asGiven, .shuffled(seed: 7)])
