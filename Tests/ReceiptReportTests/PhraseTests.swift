@@ -14,4 +14,12 @@ import Testing
             }
         }
     }
+
+    @Test func `Chinese texts have one word for one thing`() {
+        let wrong = ["账户", "帐户", "帐号", "顾客", "续期", "运营者", "项目", "价款", "部分变更", "回答", "正式服务", "所固定"]
+        let texts =
+            Phrase.allCases.map { "\($0.text(in: .simplifiedChinese))" } + ChineseFaults.advice.values
+            + ChineseFaults.explanations.values
+        for text in texts { #expect(!wrong.contains { text.contains($0) }, "\(text)") }
+    }
 }

@@ -237,7 +237,10 @@ package struct SupportDesk: Sendable {
         let form = try FormBody(request)
         let now = clock()
         var view = view(request)
-        if let language = form.text("language").flatMap(Language.init) { view.language = language }
+        if let language = form.text("language").flatMap(Language.init) {
+            view.language = language
+            if !view.isChosen { view.timeZone = zones.usual(language) }
+        }
         let candidate = form.bytes("token").trimmed
         guard candidate.count >= SignInLimit.longByteCount || limit.isOpen(at: now) else {
             return tooMany(view)

@@ -30,7 +30,7 @@ enum ChineseFaults {
         "unsigned-transaction": "任何人都可以写出这样的内容。请让客户端发送 `jwsRepresentation`，而不是 `jsonRepresentation` 或 JWS 的一部分。",
         "transaction-id": "请让客户端发送 `jwsRepresentation` 或收据。若只有 ID，请通过 App Store Server API 向 Apple 查询。",
         "google-play": "请将 Android 的购买发送给 Google 的 API。",
-        "html": "代理、CDN 或登录页代替了应有的回答。请检查取得凭证的网址及其状态码。",
+        "html": "代理、CDN 或登录页代替了应有的响应。请检查取得凭证的网址及其状态码。",
         "hexadecimal": "请让客户端发送 `base64EncodedString()`，而不是数据的描述。",
         "utf-16": "请让客户端以 UTF-8 发送。",
         "leaked-text": "请让客户端发送值本身，且仅在有值时发送；不要发送日志中的副本。",
@@ -120,7 +120,7 @@ enum ChineseFaults {
         "the signature does not verify with the key of the signer's certificate": "签名无法用签名证书的密钥验证",
         "the signer's certificate does not chain to a trusted root": "签名证书无法链接到受信任的根证书",
         "the signer's certificate was not issued by an intermediate that is pinned for the version of the transaction receipt":
-            "签名证书并非由该交易收据版本所固定的中间证书颁发",
+            "签名证书并非由该交易收据版本指定的中间证书颁发",
         "the certificate chain does not have the required length (three certificates for Apple's)":
             "证书链长度不符合要求（Apple 的证书链为三份）",
         "a certificate had expired by the validation date": "证书在验证日期前已过期",

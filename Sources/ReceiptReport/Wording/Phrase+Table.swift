@@ -11,7 +11,7 @@ extension Phrase {
         case .title: ("App Store evidence report", "App Store 凭证报告")
         case .skipToContents: ("Skip to the report", "跳到报告正文")
         case .navigation: ("Contents", "目录")
-        case .purchases: ("Purchases", "购买项目")
+        case .purchases: ("Purchases", "购买记录")
         case .timeline: ("Timeline", "时间线")
         case .footer:
             (
@@ -104,12 +104,12 @@ extension Phrase {
         case .claimedApp: ("Unknown. It claims to be for {0}.", "未知。它自称属于 {0}。")
         case .claimedAppNote: ("Anyone could have written that.", "任何人都可能写下这些内容。")
         case .appsMore: ("and {0} more", "以及另外 {0} 个")
-        case .nothingNow: ("Nothing that gives access at this date.", "在此日期没有任何可用的购买项目。")
-        case .nothingProved: ("Nothing is proved.", "未证明拥有任何项目。")
+        case .nothingNow: ("Nothing that gives access at this date.", "在此日期没有可用的商品。")
+        case .nothingProved: ("Nothing is proved.", "未证明拥有任何商品。")
         case .ownedUntil: ("until {0}", "至 {0}")
         case .ownedForever: ("owned, without an end", "永久拥有")
         case .consumableQuantity: ("quantity {0}, to be granted once", "数量 {0}，只应发放一次")
-        case .otherCount: ("{0} more: see Purchases", "另有 {0} 项：见“购买项目”")
+        case .otherCount: ("{0} more: see Purchases", "另有 {0} 项：见“购买记录”")
         case .nothingRefused: ("Verification accepted it.", "已通过验证。")
         case .uncheckedApp:
             ("Not checked: whether the app is yours ({0}).", "未检查：该 App 是否属于您（{0}）。")
@@ -118,7 +118,7 @@ extension Phrase {
         case .limits:
             (
                 "Evidence does not say what happened after it was signed, such as refunds and renewals, or who sent it.",
-                "凭证不会说明签名之后发生的事情（例如退款和续期），也不会说明由谁发送。"
+                "凭证不会说明签名之后发生的事情（例如退款和续订），也不会说明由谁发送。"
             )
 
         // Checks
@@ -178,7 +178,7 @@ extension Phrase {
         // Kinds
         case .receipt: ("App receipt", "App 收据")
         case .transaction: ("Transaction (JWS)", "交易（JWS）")
-        case .renewalInfo: ("Renewal information (JWS)", "续期信息（JWS）")
+        case .renewalInfo: ("Renewal information (JWS)", "续订信息（JWS）")
         case .appTransaction: ("App transaction (JWS)", "App 交易（JWS）")
         case .notification: ("Server notification (JWS)", "服务器通知（JWS）")
         case .realtimeRequest: ("Real-time request (JWS)", "实时请求（JWS）")
@@ -192,7 +192,7 @@ extension Phrase {
         case .localTesting: ("local testing", "本地测试")
 
         // Purchases
-        case .noPurchases: ("The evidence contains no purchase.", "凭证中没有购买项目。")
+        case .noPurchases: ("The evidence contains no purchase.", "凭证中没有购买记录。")
         case .purchaseCount: ("Transactions: {0}", "交易数：{0}")
         case .rowsShown:
             (
@@ -202,9 +202,9 @@ extension Phrase {
         case .incompletePurchases:
             (
                 "{0} records lack a product, a transaction id, a purchase date or a quantity, and are no purchases.",
-                "{0} 条记录缺少产品、交易 ID、购买日期或数量，不算作购买项目。"
+                "{0} 条记录缺少产品 ID、交易 ID、购买日期或数量，不算作购买记录。"
             )
-        case .product: ("Product", "产品")
+        case .product: ("Product", "产品 ID")
         case .gives: ("Gives", "状态")
         case .why: ("Why", "原因")
         case .bought: ("Bought", "购买日期")
@@ -230,11 +230,11 @@ extension Phrase {
             )
         case .whyOwned: ("Bought once and kept. No refund is known.", "一次购买，永久拥有。未见退款。")
         case .whyConsumable:
-            ("A consumable. Grant the quantity {0} once for this transaction.", "消耗型项目。此交易只应发放一次，数量 {0}。")
+            ("A consumable. Grant the quantity {0} once for this transaction.", "消耗型商品。此交易只应发放一次，数量 {0}。")
         case .whyConsumablePart:
             (
                 "A consumable. A part was refunded: {0} of {1} remain, to be granted once.",
-                "消耗型项目。部分已退款：剩余 {0}/{1}，只应发放一次。"
+                "消耗型商品。部分已退款：剩余 {0}/{1}，只应发放一次。"
             )
         case .whyNotYet: ("It begins {0}.", "于 {0} 开始。")
         case .whyExpired: ("The period ended {0}.", "周期已于 {0} 结束。")
@@ -250,12 +250,12 @@ extension Phrase {
         case .whyLengthUnknown:
             (
                 "A subscription that does not renew. Only the app knows how long it lasts: state it ({0}).",
-                "非续期订阅。只有 App 知道其期限：请说明（{0}）。"
+                "非续订订阅。只有 App 知道其期限：请说明（{0}）。"
             )
         case .whyUndetermined:
             (
                 "The evidence does not say what kind of product it is, or when it ends: state it ({0}).",
-                "凭证未说明产品类型或结束日期：请说明（{0}）。"
+                "凭证未说明商品类型或结束日期：请说明（{0}）。"
             )
         case .whyEnvironmentMissing:
             (
@@ -267,11 +267,11 @@ extension Phrase {
         case .whyUnknownValue:
             (
                 "Apple signed a type of product or an ownership that this version does not know.",
-                "Apple 签署了当前版本不认识的产品类型或所有权。"
+                "Apple 签署了当前版本不认识的商品类型或所有权。"
             )
         case .reasonAppIssue: ("Stated reason: a problem with the app.", "所述原因：App 存在问题。")
         case .refundFull: ("The whole price was refunded.", "已全额退款。")
-        case .refundPart: ("{0} % of the price was refunded.", "已退还 {0}% 的价款。")
+        case .refundPart: ("{0} % of the price was refunded.", "退款比例 {0}%。")
         case .familyShared: ("shared by a family member", "由家庭成员共享")
         case .assigned: ("assigned seat", "已分配的席位")
         case .restoredCopy: ("restored copy of {0}", "恢复自 {0}")
@@ -285,10 +285,10 @@ extension Phrase {
         case .offerWinBack: ("win-back offer", "赢回优惠")
         case .offerRetention: ("retention offer", "挽留优惠")
         case .offerOther: ("offer", "优惠")
-        case .typeConsumable: ("consumable", "消耗型项目")
-        case .typeNonConsumable: ("non-consumable", "非消耗型项目")
-        case .typeNonRenewing: ("non-renewing subscription", "非续期订阅")
-        case .typeAutoRenewable: ("auto-renewable subscription", "自动续期订阅")
+        case .typeConsumable: ("consumable", "消耗型商品")
+        case .typeNonConsumable: ("non-consumable", "非消耗型商品")
+        case .typeNonRenewing: ("non-renewing subscription", "非续订订阅")
+        case .typeAutoRenewable: ("auto-renewable subscription", "自动续订订阅")
         case .typeFree: ("free subscription", "免费订阅")
         case .typeUnknown: ("type not stated", "未注明类型")
 
@@ -300,30 +300,30 @@ extension Phrase {
         case .timelinePicture: ("Periods of the subscription; the list below has the same facts", "订阅周期；下方列表内容相同")
         case .decidedFor: ("Decided for {0}", "判定日期 {0}")
         case .eventBought: ("bought", "购买")
-        case .eventRenewed: ("renewed", "续期")
+        case .eventRenewed: ("renewed", "续订")
         case .eventUpgradedTo: ("replaced by {0}", "替换为 {0}")
         case .eventChangedTo: ("changed to {0}", "变更为 {0}")
         case .eventGap: ("gap without access until {0}", "中断，至 {0} 无访问权限")
         case .eventGrace: ("payment failed; grace period until {0}", "扣款失败；宽限期至 {0}")
         case .eventRefunded: ("refunded or revoked", "退款或撤销")
-        case .eventExpires: ("ends, unless it is renewed", "结束（除非续期）")
+        case .eventExpires: ("ends, unless it is renewed", "结束（除非续订）")
         case .eventExpired: ("expired", "过期")
         case .eventEarlier: ("{0} earlier periods are not shown.", "另有 {0} 个更早的周期未显示。")
         case .eventRestored: ("restored", "恢复")
-        case .renewsOn: ("It will renew.", "将会续期。")
-        case .renewsOff: ("It will not renew: the customer turned renewal off.", "不会续期：顾客已关闭自动续期。")
+        case .renewsOn: ("It will renew.", "将会续订。")
+        case .renewsOff: ("It will not renew: the customer turned renewal off.", "不会续订：用户已关闭自动续订。")
         case .retrying: ("Apple is retrying the charge.", "Apple 正在重试扣款。")
-        case .expirationCancelled: ("It expired because the customer turned renewal off.", "因顾客关闭自动续期而过期。")
+        case .expirationCancelled: ("It expired because the customer turned renewal off.", "因用户关闭自动续订而过期。")
         case .expirationBilling: ("It expired because Apple could not charge the customer.", "因扣款失败而过期。")
-        case .expirationPrice: ("It expired because the customer did not agree to a price increase.", "因顾客未同意涨价而过期。")
-        case .expirationProduct: ("It expired because the product was not available.", "因产品不可用而过期。")
+        case .expirationPrice: ("It expired because the customer did not agree to a price increase.", "因用户未同意涨价而过期。")
+        case .expirationProduct: ("It expired because the product was not available.", "因商品不可用而过期。")
         case .legendPaid: ("paid", "已付费")
         case .legendOffer: ("offer", "优惠")
         case .legendGrace: ("grace period", "宽限期")
         case .legendRefunded: ("refunded", "已退款")
         case .legendReplaced: ("replaced", "被替换")
         case .legendFuture: ("after the date", "判定日期之后")
-        case .legendChange: ("change of product", "更换产品")
+        case .legendChange: ("change of product", "更换商品")
         case .legendGap: ("gap", "中断")
         case .moreSubscriptions: ("{0} more subscriptions are not shown.", "另有 {0} 个订阅未显示。")
 
@@ -337,7 +337,7 @@ extension Phrase {
         case .payload: ("Payload", "载荷")
         case .signature: ("Signature", "签名")
         case .moreRows: ("{0} more are not shown. To see all: {1}", "另有 {0} 项未显示。查看全部：{1}")
-        case .purchaseAttributes: ("Purchase {0}", "购买项目 {0}")
+        case .purchaseAttributes: ("Purchase {0}", "购买记录 {0}")
         case .structure: ("Structure and bytes", "结构与字节")
         case .structureAbout:
             ("The structure on the left, its bytes on the right.", "左侧为结构，右侧为对应字节。")

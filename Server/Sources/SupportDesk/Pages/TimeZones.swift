@@ -16,6 +16,11 @@ final class TimeZones: Sendable {
             .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
+    /// The zone of those who read a language, where all of them have one; `nil` for UTC.
+    func usual(_ language: Language) -> ReportTimeZone? {
+        language == .simplifiedChinese ? zone(named: "Asia/Shanghai") : nil
+    }
+
     /// Returns a zone by its name; `nil` for another text, and for UTC.
     func zone(named name: String) -> ReportTimeZone? {
         let key = UTF8Bytes(name)

@@ -6,6 +6,8 @@ import StrictText
 struct View: Sendable {
     var language = Language.english
     var timeZone: ReportTimeZone?
+    /// Whether somebody chose it, and not the browser.
+    private(set) var isChosen = true
 
     init(_ request: Request, _ cookie: Cookie, _ zones: TimeZones) {
         let stored = cookie.value(in: request.header("Cookie"))?.split(separator: "|", maxSplits: 1)
@@ -14,7 +16,9 @@ struct View: Sendable {
         } else if request.header("Accept-Language")?.utf8.starts(with: "zh".utf8) ?? false {
             language = .simplifiedChinese
         }
-        timeZone = stored?.dropFirst().first.flatMap { zones.zone(named: String($0)) }
+        isChosen = stored != nil
+        timeZone =
+            isChosen ? stored?.dropFirst().first.flatMap { zones.zone(named: String($0)) } : zones.usual(language)
     }
 
     init(_ language: Language, _ timeZone: ReportTimeZone?) {
