@@ -124,6 +124,8 @@ export interface Entitlement {
   seats?: number | null;
   /** The seats of the period, which has several transactions if seats were added. */
   periodSeats?: number | null;
+  /** How long a non-renewing subscription lasts: `unknown`, or as it is stated, such as `P30D`; none for other products. */
+  length?: string | null;
   /** Who bought the app: one id for each Apple Account, also of a family member; none if it is not signed. */
   appTransactionId?: string | null;
   /** Who says the type of the product: the evidence, or only the option `productTypes`. */

@@ -38,6 +38,8 @@ final readonly class Entitlement
     public ?int $seats;
     /** The seats of the period, which has several transactions if seats were added. */
     public ?int $periodSeats;
+    /** How long a non-renewing subscription lasts: `unknown`, or as it is stated, such as `P30D`; none for other products. */
+    public ?string $length;
     /** Who bought the app: one id for each Apple Account, also of a family member; none if it is not signed. */
     public ?string $appTransactionId;
     /** Who says the type of the product: the evidence, or only the option `productTypes`. */
@@ -76,6 +78,7 @@ final readonly class Entitlement
         $this->purchasedQuantity = $members['purchased_quantity'] ?? null;
         $this->seats = $members['seats'] ?? null;
         $this->periodSeats = $members['period_seats'] ?? null;
+        $this->length = $members['length'] ?? null;
         $this->appTransactionId = $members['app_transaction_id'] ?? null;
         $this->productTypeSource = isset($members['product_type_source']) ? ProductTypeSource::tryFrom($members['product_type_source']) ?? ProductTypeSource::Unknown : null;
         $this->statedProductType = $members['stated_product_type'] ?? null;

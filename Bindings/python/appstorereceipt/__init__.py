@@ -300,6 +300,8 @@ class Entitlement:
     """The seats that the transaction bought, less those that were refunded; none for members."""
     period_seats: int | None
     """The seats of the period, which has several transactions if seats were added."""
+    length: str | None
+    """How long a non-renewing subscription lasts: `unknown`, or as it is stated, such as `P30D`; none for other products."""
     app_transaction_id: str | None
     """Who bought the app: one id for each Apple Account, also of a family member; none if it is not signed."""
     product_type_source: ProductTypeSource | None
@@ -338,6 +340,7 @@ class Entitlement:
             purchased_quantity=members.get("purchased_quantity"),
             seats=members.get("seats"),
             period_seats=members.get("period_seats"),
+            length=members.get("length"),
             app_transaction_id=members.get("app_transaction_id"),
             product_type_source=ProductTypeSource(members["product_type_source"]) if members.get("product_type_source") is not None else None,
             stated_product_type=members.get("stated_product_type"),

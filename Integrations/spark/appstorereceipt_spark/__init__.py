@@ -30,7 +30,7 @@ ENTITLEMENT = _struct(
     product_id=_text, transaction_id=_text, original_transaction_id=_text, purchase_key=_text,
     former_purchase_keys=ArrayType(_text), access=_text, gives_access=BooleanType(), grantable=BooleanType(), reason=_text,
     until=_time, quantity=LongType(), purchased_quantity=LongType(), seats=LongType(),
-    period_seats=LongType(), product_type_source=_text)
+    period_seats=LongType(), length=_text, product_type_source=_text)
 
 VERDICT = _struct(
     verified=BooleanType(), code=_text, category=_text, kind=_text, environment=_text, bundle_id=_text, signed_date=_time,

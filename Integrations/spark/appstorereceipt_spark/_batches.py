@@ -41,7 +41,7 @@ _ENTITLEMENT = {
     "product_id": _text, "transaction_id": _text, "original_transaction_id": _text, "purchase_key": _text,
     "former_purchase_keys": pa.list_(_text), "access": _text, "gives_access": _flag, "grantable": _flag, "reason": _text,
     "until": _time, "quantity": _number, "purchased_quantity": _number, "seats": _number,
-    "period_seats": _number, "product_type_source": _text,
+    "period_seats": _number, "length": _text, "product_type_source": _text,
 }
 
 

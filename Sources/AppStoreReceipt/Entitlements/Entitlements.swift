@@ -78,6 +78,14 @@ public struct Entitlements: Sendable {
         public let reason: Reason?
         /// The date access ends or ended, before it begins, too; `nil` if it has no end, or if the end is not known.
         public let until: Instant?
+        /// How long a non-renewing subscription lasts; `nil` for any other product.
+        ///
+        /// ``until`` is its purchase date and this length, also if another one still runs then: two that overlap,
+        /// overlap. If yours follow each other, count them from the purchase dates.
+        public var length: Length? {
+            guard purchase.productType == .nonRenewingSubscription else { return nil }
+            return statedType?.lengthInDays.map(Length.days) ?? .unknown
+        }
         /// What is left of the purchase: of a consumable, what prorated refunds have left; of an auto-renewable
         /// subscription 1, also after its end; 0 if it is revoked, or if Apple signed no quantity that counts.
         public let quantity: Int
@@ -240,6 +248,24 @@ extension Entitlements {
             case .upgraded: "upgraded"
             case .lengthUnknown: "length-unknown"
             case .undetermined: "undetermined"
+            }
+        }
+    }
+}
+
+extension Entitlements {
+    /// How long a non-renewing subscription lasts, which only the app knows.
+    public enum Length: Hashable, Sendable {
+        /// So many days of 24 hours, as `productTypes` states it.
+        case days(Int)
+        /// It was not among `productTypes`.
+        case unknown
+
+        /// The stable name in JSON: `unknown`, or days as ISO 8601 writes them, such as `P30D`.
+        public var code: String {
+            switch self {
+            case .days(let days): "P\(days)D"
+            case .unknown: "unknown"
             }
         }
     }

@@ -25,11 +25,14 @@ public enum StatedProductType: Hashable, Sendable {
         }
     }
 
-    /// The length of a non-renewing subscription.
-    var length: Duration? {
+    /// The days that a non-renewing subscription lasts.
+    var lengthInDays: Int? {
         guard case .nonRenewing(let days) = self else { return nil }
-        return .seconds(86_400 * min(max(days, Self.days.lowerBound), Self.days.upperBound))
+        return min(max(days, Self.days.lowerBound), Self.days.upperBound)
     }
+
+    /// The length of a non-renewing subscription.
+    var length: Duration? { lengthInDays.map { .seconds(86_400 * $0) } }
 
     private static let days = 1...36_500
     private static let nonRenewingPrefix = "non-renewing:"

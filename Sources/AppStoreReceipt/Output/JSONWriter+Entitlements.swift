@@ -82,6 +82,12 @@ extension Entitlements.Item {
         number("period_seats", "The seats of the period, which has several transactions if seats were added.") {
             $0.periodSeats
         },
+        member(
+            "length", .text, isOptional: true,
+            "How long a non-renewing subscription lasts: `unknown`, or as it is stated, such as `P30D`; none for other products."
+        ) {
+            if let length = $0.length { $1.string(length.code) } else { $1.null() }
+        },
         (
             OutputMember(
                 nullText: "app_transaction_id",
@@ -143,15 +149,15 @@ extension Entitlements {
     /// `nothing`, the raw value of ``nothing-swift.property``.
     ///
     /// Each transaction is one item with `transaction_id`, `original_transaction_id`, `product_id`, `purchase_key`,
-    /// `former_purchase_keys`, `access`, `gives_access`, `grantable`, `reason`, `until`, `next_change`, `quantity`, `purchased_quantity`, `seats` and
-    /// `period_seats`, and `product_type`,
+    /// `former_purchase_keys`, `access`, `gives_access`, `grantable`, `reason`, `until`, `next_change`, `quantity`,
+    /// `purchased_quantity`, `seats`, `period_seats` and `length`, and `product_type`,
     /// `product_type_source` (`evidence` or `setting`), `stated_product_type`, `contradicted_product_type`,
     /// `purchase_date`, `expires_date`, `web_order_line_item_id`, `subscription_group_id`,
     /// `additional_transaction_reason`, `ownership_type`, `app_account_token`, `bundle_id` and `environment` if they
     /// are known. `app_transaction_id` is `null` if the evidence does not say it. `purchase_key` is ``Item/purchaseKey``
     /// or `null`. `access` is an ``Access/code``, `gives_access` is ``Access/givesAccess``, and `grantable` is
     /// ``Access/isGrantable``. `until` is ``Item/until`` or `null`, and so are `reason`, `next_change`,
-    /// `purchased_quantity`, `seats` and `period_seats`. Dates are in RFC 3339.
+    /// `purchased_quantity`, `seats`, `period_seats` and `length` (``Length/code``). Dates are in RFC 3339.
     public var json: String {
         JSONWriter.text { writer in
             writer.beginEntitlements(self)

@@ -12,6 +12,7 @@ struct StatedProductTypeTests {
         let stated: StatedProductType?
         let code: String
         var type: ProductType?
+        var length = "null"
         /// What the JSON says about the source of the type.
         let json: String
 
@@ -30,11 +31,13 @@ struct StatedProductTypeTests {
         ),
         Row(
             evidence: nil, stated: .nonRenewing(days: 90), code: "active", type: .nonRenewingSubscription,
+            length: #""P90D""#,
             json:
                 #""product_type_source":"setting","stated_product_type":"non-renewing:90","product_type":"Non-Renewing Subscription","#
         ),
         Row(
             evidence: nil, stated: .nonRenewing(days: 9), code: "expired", type: .nonRenewingSubscription,
+            length: #""P9D""#,
             json:
                 #""product_type_source":"setting","stated_product_type":"non-renewing:9","product_type":"Non-Renewing Subscription","#
         ),
@@ -65,16 +68,17 @@ struct StatedProductTypeTests {
         ),
         Row(
             evidence: .nonRenewingSubscription, stated: nil, code: "length-unknown", type: .nonRenewingSubscription,
+            length: #""unknown""#,
             json: #""product_type_source":"evidence","product_type":"Non-Renewing Subscription","#),
         Row(
             evidence: .nonRenewingSubscription, stated: .nonRenewing(days: 90), code: "active",
-            type: .nonRenewingSubscription,
+            type: .nonRenewingSubscription, length: #""P90D""#,
             json:
                 #""product_type_source":"evidence","stated_product_type":"non-renewing:90","product_type":"Non-Renewing Subscription","#
         ),
         Row(
             evidence: .nonRenewingSubscription, stated: .autoRenewable, code: "length-unknown",
-            type: .nonRenewingSubscription,
+            type: .nonRenewingSubscription, length: #""unknown""#,
             json:
                 #""product_type_source":"evidence","contradicted_product_type":"auto-renewable","product_type":"Non-Renewing Subscription","#
         ),
@@ -91,7 +95,7 @@ struct StatedProductTypeTests {
             #expect(entitlements.codes == ["1": row.code])
             #expect(item.productType == row.type)
             let head =
-                #""quantity":1,"purchased_quantity":1,"seats":null,"period_seats":null,"app_transaction_id":null,"#
+                #""quantity":1,"purchased_quantity":1,"seats":null,"period_seats":null,"length":\#(row.length),"app_transaction_id":null,"#
             #expect(entitlements.json.contains(head + row.json + #""purchase_date""#), "\(entitlements.json)")
             // A type is stated of one product.
             let neither = try source.entitlements(of: [other], at: day(20), productTypes: productTypes)

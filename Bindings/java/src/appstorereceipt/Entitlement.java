@@ -21,6 +21,8 @@ import java.util.List;
  * @param purchasedQuantity The quantity that Apple signed; of a subscription that renews, the seats.
  * @param seats The seats that the transaction bought, less those that were refunded; none for members.
  * @param periodSeats The seats of the period, which has several transactions if seats were added.
+ * @param length How long a non-renewing subscription lasts: {@code unknown}, or as it is stated, such as {@code P30D};
+ * none for other products.
  * @param appTransactionId Who bought the app: one id for each Apple Account, also of a family member; none if it is not
  * signed.
  * @param productTypeSource Who says the type of the product: the evidence, or only the option {@code productTypes}.
@@ -45,6 +47,7 @@ public record Entitlement(
     Long purchasedQuantity,
     Long seats,
     Long periodSeats,
+    String length,
     String appTransactionId,
     ProductTypeSource productTypeSource,
     String statedProductType,
