@@ -122,7 +122,8 @@ type Entitlement struct {
 	Seats *int64 `json:"seats"`
 	// The seats of the period, which has several transactions if seats were added.
 	PeriodSeats *int64 `json:"period_seats"`
-	// How long a non-renewing subscription lasts: `unknown`, or as it is stated, such as `P30D`; none for other products.
+	// How long a non-renewing subscription lasts: `unknown`, or as it is stated, such as `P30D`; none for other
+	// products.
 	Length string `json:"length"`
 	// Who bought the app: one id for each Apple Account, also of a family member; none if it is not signed.
 	AppTransactionID string `json:"app_transaction_id"`

@@ -32,18 +32,29 @@ class Backend {
     static final String SCHEMA = """
         CREATE TABLE IF NOT EXISTS balances (
             account TEXT NOT NULL, environment TEXT NOT NULL, bundle_id TEXT NOT NULL, granted_as TEXT NOT NULL,
-            product_id TEXT NOT NULL, quantity INTEGER NOT NULL, until TEXT, sequence INTEGER NOT NULL,
+            product_id TEXT NOT NULL, quantity INTEGER NOT NULL, until TEXT, sequence INTEGER NOT NULL, purchase_date TEXT, length TEXT,
             PRIMARY KEY (account, environment, bundle_id, granted_as))""";
     // The quantity is set, never added. What is older than what is known changes nothing.
     static final String TOLD = """
-        INSERT INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+        INSERT INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (account, environment, bundle_id, granted_as) DO UPDATE
-        SET product_id = excluded.product_id, quantity = excluded.quantity, until = excluded.until, sequence = excluded.sequence
+        SET product_id = excluded.product_id, quantity = excluded.quantity, until = excluded.until, sequence = excluded.sequence,
+            purchase_date = excluded.purchase_date, length = excluded.length
         WHERE excluded.sequence >= balances.sequence""";
     // What has ended keeps its quantity and counts no more. A sum over the environments would give away the products of the sandbox.
+    // Month cards follow each other: one that is bought while another runs begins when that ends, so each ends at its purchase date and the length of all since.
     static final String BALANCES = """
-        SELECT environment, product_id, sum(quantity * (until IS NULL OR julianday(until) > julianday('now')))
-        FROM balances WHERE account = ? GROUP BY 1, 2""";
+        WITH cards AS (
+            SELECT *, CAST(substr(nullif(length, 'unknown'), 2) AS INTEGER) * (quantity > 0) AS days FROM balances WHERE account = ?),
+        ends AS (
+            SELECT *, julianday(CASE WHEN days > 0 THEN purchase_date END) + sum(days) OVER (PARTITION BY environment, product_id
+                ORDER BY julianday(purchase_date) DESC ROWS UNBOUNDED PRECEDING) AS stacked FROM cards)
+        SELECT environment, product_id, CASE WHEN max(stacked) IS NULL
+                THEN sum(quantity * (until IS NULL OR julianday(until) > julianday('now'))) ELSE max(stacked) > julianday('now') END AS quantity,
+            strftime('%Y-%m-%dT%H:%M:%SZ', coalesce(max(stacked), max(CASE WHEN quantity > 0 THEN julianday(until) END))) AS until
+        FROM ends GROUP BY 1, 2""";
+    // A later version tells of others, too.
+    static final Set<String> KINDS = Set.of("granted", "revoked", "restored", "adjusted", "changed", "conflict");
 
     record Answer(int status, Object value) {}
 
@@ -56,7 +67,8 @@ class Backend {
 
     static Object[] row(String account, JsonObject of, String grantedAs, long quantity, long sequence) {
         return new Object[] {
-            account, text(of, "environment"), text(of, "bundle_id"), grantedAs, text(of, "product_id"), quantity, text(of, "until"), sequence};
+            account, text(of, "environment"), text(of, "bundle_id"), grantedAs, text(of, "product_id"), quantity, text(of, "until"), sequence,
+            text(of, "purchase_date"), text(of, "length")};
     }
 
     /** Records rows of an answer or of an event, all or none. */
@@ -135,7 +147,11 @@ class Backend {
         try (var connection = database(); var statement = connection.prepareStatement(BALANCES)) {
             statement.setString(1, account);
             var rows = statement.executeQuery();
-            while (rows.next()) balances.add(Map.of("environment", rows.getString(1), "product_id", rows.getString(2), "quantity", rows.getLong(3)));
+            while (rows.next()) {
+                var balance = new TreeMap<String, Object>(Map.of("environment", rows.getString(1), "product_id", rows.getString(2), "quantity", rows.getLong(3)));
+                balance.put("until", rows.getString(4));
+                balances.add(balance);
+            }
         }
         return new Answer(200, balances);
     }
@@ -150,6 +166,7 @@ class Backend {
             case "POST /webhook":
                 if (!isSigned(exchange.getRequestHeaders().getFirst("Ledger-Signature"), body)) return new Answer(403, Map.of());
                 var event = JsonParser.parseString(new String(body, UTF_8)).getAsJsonObject();
+                if (!KINDS.contains(text(event, "kind"))) return new Answer(200, Map.of());
                 // An event's transaction_id is that of the grant. After an exception, the ledger sends the event again.
                 told(List.<Object[]>of(row(text(event, "account"), event, text(event, "transaction_id"), event.get("quantity").getAsLong(), event.get("sequence").getAsLong())));
                 return new Answer(200, Map.of());
@@ -171,7 +188,7 @@ class Backend {
         server.createContext("/", exchange -> {
             var answer = new Answer(500, Map.of());
             try { answer = answer(exchange); } catch (Exception error) { error.printStackTrace(); }
-            var text = new Gson().toJson(answer.value).getBytes(UTF_8);
+            var text = new GsonBuilder().serializeNulls().create().toJson(answer.value).getBytes(UTF_8);
             exchange.getResponseHeaders().set("Content-Type", "application/json");
             exchange.sendResponseHeaders(answer.status, text.length);
             exchange.getResponseBody().write(text);

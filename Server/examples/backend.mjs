@@ -30,18 +30,28 @@ const database = new DatabaseSync(DATABASE);
 database.exec("PRAGMA journal_mode = WAL; PRAGMA busy_timeout = 30000");
 database.exec(`CREATE TABLE IF NOT EXISTS balances (
     account TEXT NOT NULL, environment TEXT NOT NULL, bundle_id TEXT NOT NULL, granted_as TEXT NOT NULL,
-    product_id TEXT NOT NULL, quantity INTEGER NOT NULL, until TEXT, sequence INTEGER NOT NULL,
+    product_id TEXT NOT NULL, quantity INTEGER NOT NULL, until TEXT, sequence INTEGER NOT NULL, purchase_date TEXT, length TEXT,
     PRIMARY KEY (account, environment, bundle_id, granted_as))`);
 
 // The quantity is set, never added. What is older than what is known changes nothing.
-const TOLD = database.prepare(`INSERT INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+const TOLD = database.prepare(`INSERT INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (account, environment, bundle_id, granted_as) DO UPDATE
-    SET product_id = excluded.product_id, quantity = excluded.quantity, until = excluded.until, sequence = excluded.sequence
+    SET product_id = excluded.product_id, quantity = excluded.quantity, until = excluded.until, sequence = excluded.sequence,
+        purchase_date = excluded.purchase_date, length = excluded.length
     WHERE excluded.sequence >= balances.sequence`);
 // What has ended keeps its quantity and counts no more. A sum over the environments would give away the products of the sandbox.
-const BALANCES = database.prepare(`SELECT environment, product_id,
-        sum(quantity * (until IS NULL OR julianday(until) > julianday('now'))) AS quantity
-    FROM balances WHERE account = ? GROUP BY 1, 2`);
+// Month cards follow each other: one that is bought while another runs begins when that ends, so each ends at its purchase date and the length of all since.
+const BALANCES = database.prepare(`WITH cards AS (
+        SELECT *, CAST(substr(nullif(length, 'unknown'), 2) AS INTEGER) * (quantity > 0) AS days FROM balances WHERE account = ?),
+    ends AS (
+        SELECT *, julianday(CASE WHEN days > 0 THEN purchase_date END) + sum(days) OVER (PARTITION BY environment, product_id
+            ORDER BY julianday(purchase_date) DESC ROWS UNBOUNDED PRECEDING) AS stacked FROM cards)
+    SELECT environment, product_id, CASE WHEN max(stacked) IS NULL
+            THEN sum(quantity * (until IS NULL OR julianday(until) > julianday('now'))) ELSE max(stacked) > julianday('now') END AS quantity,
+        strftime('%Y-%m-%dT%H:%M:%SZ', coalesce(max(stacked), max(CASE WHEN quantity > 0 THEN julianday(until) END))) AS until
+    FROM ends GROUP BY 1, 2`);
+// A later version tells of others, too.
+const KINDS = ["granted", "revoked", "restored", "adjusted", "changed", "conflict"];
 
 /** Records rows of an answer or of an event, all or none. Nothing else runs meanwhile: the calls wait for the disk. */
 function told(rows) {
@@ -58,8 +68,9 @@ function told(rows) {
 /** What an outcome of an answer says: what the account has of granted_as, and that it has nothing under another transaction_id. */
 function* rowsOf(account, outcome, sequence) {
     const place = [account, outcome.environment, outcome.bundle_id];
-    if (outcome.granted_as !== outcome.transaction_id) yield [...place, outcome.transaction_id, outcome.product_id, 0, outcome.until, sequence];
-    if (outcome.granted_as !== null) yield [...place, outcome.granted_as, outcome.product_id, outcome.quantity, outcome.until, sequence];
+    const rest = [outcome.until, sequence, outcome.purchase_date, outcome.length];
+    if (outcome.granted_as !== outcome.transaction_id) yield [...place, outcome.transaction_id, outcome.product_id, 0, ...rest];
+    if (outcome.granted_as !== null) yield [...place, outcome.granted_as, outcome.product_id, outcome.quantity, ...rest];
 }
 
 /** Sends evidence to the ledger until it answers. Returns the status and the answer. */
@@ -125,9 +136,10 @@ async function answer(request) {
         case "POST /webhook": {
             if (!isSigned(request.headers["ledger-signature"], body)) return [403, {}];
             const event = JSON.parse(body);
+            if (!KINDS.includes(event.kind)) return [200, {}];
             // An event's transaction_id is that of the grant. After an exception, the ledger sends the event again.
             told([[event.account, event.environment, event.bundle_id, event.transaction_id, event.product_id,
-                event.quantity, event.until, event.sequence]]);
+                event.quantity, event.until, event.sequence, event.purchase_date, event.length]]);
             return [200, {}];
         }
         default: return [404, {}];

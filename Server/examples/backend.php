@@ -19,19 +19,30 @@ const DELAYS = [0.25, 0.5, 1, 2, 4]; // seconds before each repetition of a rede
 
 const SCHEMA = 'CREATE TABLE IF NOT EXISTS balances (
     account TEXT NOT NULL, environment TEXT NOT NULL, bundle_id TEXT NOT NULL, granted_as TEXT NOT NULL,
-    product_id TEXT NOT NULL, quantity INTEGER NOT NULL, until TEXT, sequence INTEGER NOT NULL,
+    product_id TEXT NOT NULL, quantity INTEGER NOT NULL, until TEXT, sequence INTEGER NOT NULL, purchase_date TEXT, length TEXT,
     PRIMARY KEY (account, environment, bundle_id, granted_as))';
 
 // The quantity is set, never added. What is older than what is known changes nothing.
-const TOLD = 'INSERT INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+const TOLD = 'INSERT INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (account, environment, bundle_id, granted_as) DO UPDATE
-    SET product_id = excluded.product_id, quantity = excluded.quantity, until = excluded.until, sequence = excluded.sequence
+    SET product_id = excluded.product_id, quantity = excluded.quantity, until = excluded.until, sequence = excluded.sequence,
+        purchase_date = excluded.purchase_date, length = excluded.length
     WHERE excluded.sequence >= balances.sequence';
 
 // What has ended keeps its quantity and counts no more. A sum over the environments would give away the products of the sandbox.
-const BALANCES = "SELECT environment, product_id,
-        sum(quantity * (until IS NULL OR julianday(until) > julianday('now'))) AS quantity
-    FROM balances WHERE account = ? GROUP BY 1, 2";
+// Month cards follow each other: one that is bought while another runs begins when that ends, so each ends at its purchase date and the length of all since.
+const BALANCES = "WITH cards AS (
+        SELECT *, CAST(substr(nullif(length, 'unknown'), 2) AS INTEGER) * (quantity > 0) AS days FROM balances WHERE account = ?),
+    ends AS (
+        SELECT *, julianday(CASE WHEN days > 0 THEN purchase_date END) + sum(days) OVER (PARTITION BY environment, product_id
+            ORDER BY julianday(purchase_date) DESC ROWS UNBOUNDED PRECEDING) AS stacked FROM cards)
+    SELECT environment, product_id, CASE WHEN max(stacked) IS NULL
+            THEN sum(quantity * (until IS NULL OR julianday(until) > julianday('now'))) ELSE max(stacked) > julianday('now') END AS quantity,
+        strftime('%Y-%m-%dT%H:%M:%SZ', coalesce(max(stacked), max(CASE WHEN quantity > 0 THEN julianday(until) END))) AS until
+    FROM ends GROUP BY 1, 2";
+
+// A later version tells of others, too.
+const KINDS = ['granted', 'revoked', 'restored', 'adjusted', 'changed', 'conflict'];
 
 foreach (['LEDGER_URL', 'LEDGER_TOKEN', 'WEBHOOK_SECRET_FILE'] as $name) {
     if (!preg_match('/^[^\r\n]+$/D', (string) getenv($name))) {
@@ -62,11 +73,12 @@ function told(array $rows): void
 function rows_of(string $account, array $outcome, int $sequence): Generator
 {
     $place = [$account, $outcome['environment'], $outcome['bundle_id']];
+    $rest = [$outcome['until'], $sequence, $outcome['purchase_date'], $outcome['length']];
     if ($outcome['granted_as'] !== $outcome['transaction_id']) {
-        yield [...$place, $outcome['transaction_id'], $outcome['product_id'], 0, $outcome['until'], $sequence];
+        yield [...$place, $outcome['transaction_id'], $outcome['product_id'], 0, ...$rest];
     }
     if ($outcome['granted_as'] !== null) {
-        yield [...$place, $outcome['granted_as'], $outcome['product_id'], $outcome['quantity'], $outcome['until'], $sequence];
+        yield [...$place, $outcome['granted_as'], $outcome['product_id'], $outcome['quantity'], ...$rest];
     }
 }
 
@@ -138,8 +150,10 @@ switch ($_SERVER['REQUEST_METHOD'] . ' ' . $_SERVER['REQUEST_URI']) {
         }
         $event = json_decode($body, true, flags: JSON_THROW_ON_ERROR);
         // An event's transaction_id is that of the grant. After an exception, the ledger sends the event again.
-        told([[$event['account'], $event['environment'], $event['bundle_id'], $event['transaction_id'], $event['product_id'],
-            $event['quantity'], $event['until'], $event['sequence']]]);
+        if (in_array($event['kind'], KINDS, true)) {
+            told([[$event['account'], $event['environment'], $event['bundle_id'], $event['transaction_id'], $event['product_id'],
+                $event['quantity'], $event['until'], $event['sequence'], $event['purchase_date'], $event['length']]]);
+        }
         answer(200);
         break;
     case 'GET /balances':

@@ -34,18 +34,30 @@ DELAYS = [0.25, 0.5, 1, 2, 4]  # seconds before each repetition of a redemption
 
 SCHEMA = """CREATE TABLE IF NOT EXISTS balances (
     account TEXT NOT NULL, environment TEXT NOT NULL, bundle_id TEXT NOT NULL, granted_as TEXT NOT NULL,
-    product_id TEXT NOT NULL, quantity INTEGER NOT NULL, until TEXT, sequence INTEGER NOT NULL,
+    product_id TEXT NOT NULL, quantity INTEGER NOT NULL, until TEXT, sequence INTEGER NOT NULL, purchase_date TEXT, length TEXT,
     PRIMARY KEY (account, environment, bundle_id, granted_as))"""
 
 # The quantity is set, never added. What is older than what is known changes nothing.
-TOLD = """INSERT INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+TOLD = """INSERT INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (account, environment, bundle_id, granted_as) DO UPDATE
-    SET product_id = excluded.product_id, quantity = excluded.quantity, until = excluded.until, sequence = excluded.sequence
+    SET product_id = excluded.product_id, quantity = excluded.quantity, until = excluded.until, sequence = excluded.sequence,
+        purchase_date = excluded.purchase_date, length = excluded.length
     WHERE excluded.sequence >= balances.sequence"""
 
 # What has ended keeps its quantity and counts no more. A sum over the environments would give away the products of the sandbox.
-BALANCES = """SELECT environment, product_id, sum(quantity * (until IS NULL OR julianday(until) > julianday('now')))
-    FROM balances WHERE account = ? GROUP BY 1, 2"""
+# Month cards follow each other: one that is bought while another runs begins when that ends, so each ends at its purchase date and the length of all since.
+BALANCES = """WITH cards AS (
+        SELECT *, CAST(substr(nullif(length, 'unknown'), 2) AS INTEGER) * (quantity > 0) AS days FROM balances WHERE account = ?),
+    ends AS (
+        SELECT *, julianday(CASE WHEN days > 0 THEN purchase_date END) + sum(days) OVER (PARTITION BY environment, product_id
+            ORDER BY julianday(purchase_date) DESC ROWS UNBOUNDED PRECEDING) AS stacked FROM cards)
+    SELECT environment, product_id, CASE WHEN max(stacked) IS NULL
+            THEN sum(quantity * (until IS NULL OR julianday(until) > julianday('now'))) ELSE max(stacked) > julianday('now') END AS quantity,
+        strftime('%Y-%m-%dT%H:%M:%SZ', coalesce(max(stacked), max(CASE WHEN quantity > 0 THEN julianday(until) END))) AS until
+    FROM ends GROUP BY 1, 2"""
+
+# A later version tells of others, too.
+KINDS = {"granted", "revoked", "restored", "adjusted", "changed", "conflict"}
 
 
 def database():
@@ -60,11 +72,11 @@ def told(rows):
 
 def rows_of(account, outcome, sequence):
     """What an outcome of an answer says: what the account has of granted_as, and that it has nothing under another transaction_id."""
-    place = (account, outcome["environment"], outcome["bundle_id"])
+    place, rest = (account, outcome["environment"], outcome["bundle_id"]), (outcome["until"], sequence, outcome["purchase_date"], outcome["length"])
     if outcome["granted_as"] != outcome["transaction_id"]:
-        yield *place, outcome["transaction_id"], outcome["product_id"], 0, outcome["until"], sequence
+        yield *place, outcome["transaction_id"], outcome["product_id"], 0, *rest
     if outcome["granted_as"] is not None:
-        yield *place, outcome["granted_as"], outcome["product_id"], outcome["quantity"], outcome["until"], sequence
+        yield *place, outcome["granted_as"], outcome["product_id"], outcome["quantity"], *rest
 
 
 def redeem(account, evidence):
@@ -119,9 +131,11 @@ class Backend(BaseHTTPRequestHandler):
             if not is_signed(self.headers.get("Ledger-Signature"), body):
                 return self.answer(403, {})
             event = json.loads(body)
+            if event["kind"] not in KINDS:
+                return self.answer(200, {})
             # An event's transaction_id is that of the grant. After an exception, the ledger sends the event again.
             told([(event["account"], event["environment"], event["bundle_id"], event["transaction_id"],
-                   event["product_id"], event["quantity"], event["until"], event["sequence"])])
+                   event["product_id"], event["quantity"], event["until"], event["sequence"], event["purchase_date"], event["length"])])
             return self.answer(200, {})
         return self.answer(404, {})
 
@@ -141,8 +155,8 @@ class Backend(BaseHTTPRequestHandler):
             return self.answer(404, {})
         with database() as connection:
             rows = connection.execute(BALANCES, [self.account()]).fetchall()
-        return self.answer(200, [{"environment": environment, "product_id": product, "quantity": quantity}
-                                 for environment, product, quantity in rows])
+        return self.answer(200, [{"environment": environment, "product_id": product, "quantity": quantity, "until": until}
+                                 for environment, product, quantity, until in rows])
 
 
 if __name__ == "__main__":

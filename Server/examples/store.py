@@ -35,7 +35,8 @@ CREATE TABLE IF NOT EXISTS mentions (digest TEXT, transaction_id TEXT, PRIMARY K
 CREATE TABLE IF NOT EXISTS transactions (transaction_id TEXT PRIMARY KEY, line TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS owners (line TEXT PRIMARY KEY, account TEXT NOT NULL, transaction_id TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS grants (
-    purchase_key TEXT PRIMARY KEY, account TEXT NOT NULL, environment TEXT NOT NULL, product_id TEXT NOT NULL, quantity INTEGER NOT NULL, until TEXT);
+    purchase_key TEXT PRIMARY KEY, account TEXT NOT NULL, environment TEXT NOT NULL, product_id TEXT NOT NULL, quantity INTEGER NOT NULL, until TEXT,
+    purchase_date TEXT, length TEXT);
 CREATE TABLE IF NOT EXISTS decisions (account TEXT PRIMARY KEY, next_change REAL);
 CREATE INDEX IF NOT EXISTS mentioned ON mentions (transaction_id);
 CREATE INDEX IF NOT EXISTS lines ON transactions (line);
@@ -45,11 +46,19 @@ CREATE INDEX IF NOT EXISTS owned ON owners (account);
 # Of up to 1,000 pieces, which the server takes at once.
 EVIDENCE = """SELECT DISTINCT text FROM owners JOIN transactions USING (line) JOIN mentions ON mentions.transaction_id = transactions.transaction_id
     JOIN evidence USING (digest) WHERE account = ?"""
-GRANT = """INSERT INTO grants VALUES (?, ?, ?, ?, ?, ?)
-    ON CONFLICT (purchase_key) DO UPDATE SET quantity = excluded.quantity, until = excluded.until"""
+GRANT = """INSERT INTO grants VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (purchase_key) DO UPDATE SET quantity = excluded.quantity, until = excluded.until, length = excluded.length"""
 # A sum over the environments would give away the products of the sandbox.
-BALANCES = """SELECT environment, product_id, sum(quantity * (until IS NULL OR julianday(until) > julianday('now')))
-    FROM grants WHERE account = ? GROUP BY 1, 2"""
+# Month cards follow each other: one that is bought while another runs begins when that ends, so each ends at its purchase date and the length of all since.
+BALANCES = """WITH cards AS (
+        SELECT *, CAST(substr(nullif(length, 'unknown'), 2) AS INTEGER) * (quantity > 0) AS days FROM grants WHERE account = ?),
+    ends AS (
+        SELECT *, julianday(CASE WHEN days > 0 THEN purchase_date END) + sum(days) OVER (PARTITION BY environment, product_id
+            ORDER BY julianday(purchase_date) DESC ROWS UNBOUNDED PRECEDING) AS stacked FROM cards)
+    SELECT environment, product_id, CASE WHEN max(stacked) IS NULL
+            THEN sum(quantity * (until IS NULL OR julianday(until) > julianday('now'))) ELSE max(stacked) > julianday('now') END AS quantity,
+        strftime('%Y-%m-%dT%H:%M:%SZ', coalesce(max(stacked), max(CASE WHEN quantity > 0 THEN julianday(until) END))) AS until
+    FROM ends GROUP BY 1, 2"""
 
 
 def decide(evidence):
@@ -104,7 +113,8 @@ def settle(db, account):
         if owner is None and not item["grantable"]:
             continue
         # The quantity is set, never added.
-        db.execute(GRANT, [item["purchase_key"], account, item["environment"], item["product_id"], item["quantity"], item["until"]])
+        db.execute(GRANT, [item["purchase_key"], account, item["environment"], item["product_id"], item["quantity"], item["until"],
+                           item["purchase_date"], item["length"]])
         if owner is None:
             granted.append(item)
     date = answer["next_change"] and datetime.fromisoformat(answer["next_change"]).timestamp()
@@ -178,7 +188,8 @@ class Backend(BaseHTTPRequestHandler):
             return self.answer(404, {})
         with closing(database()) as db:
             rows = db.execute(BALANCES, [self.account()]).fetchall()
-        self.answer(200, [{"environment": environment, "product_id": product, "quantity": quantity} for environment, product, quantity in rows])
+        self.answer(200, [{"environment": environment, "product_id": product, "quantity": quantity, "until": until}
+                          for environment, product, quantity, until in rows])
 
 
 if __name__ == "__main__":

@@ -173,7 +173,7 @@ class Shop:
         self.processes.append(subprocess.Popen(
             [SERVER, "--listen", f"127.0.0.1:{self.server_port}", "--bundle-id", APP, "--environment", "production", "--environment", "sandbox",
              "--root", FOLDER / "ca/root.der", "--root", FOLDER / "store.der", "--ledger", self.ledger, "--token-file", self.folder / "tokens",
-             "--webhook", f"http://127.0.0.1:{self.post.port}/webhook", "--webhook-secret-file", self.folder / "secret"], stdout=log, stderr=log, start_new_session=True))
+             "--product-type", f"{APP}.card=non-renewing:30", "--webhook", f"http://127.0.0.1:{self.post.port}/webhook", "--webhook-secret-file", self.folder / "secret"], stdout=log, stderr=log, start_new_session=True))
         wait(lambda: request("GET", f"http://127.0.0.1:{self.server_port}/readyz")[0] == 200, "the server answers")
 
     def kill(self):
@@ -244,11 +244,11 @@ class Shop:
     def balances(self):
         return {grant: quantity for grant, (quantity, _) in self.known().items()}
 
-    def shown(self, account, product):
+    def shown(self, account, product, member="quantity"):
         """What the backend tells the app."""
         status, body = request("GET", self.url("/balances"), headers=self.signed_in(account))
         assert status == 200, status
-        return {each["environment"]: each["quantity"] for each in json.loads(body) if each["product_id"] == f"{APP}.{product}"}
+        return {each["environment"]: each[member] for each in json.loads(body) if each["product_id"] == f"{APP}.{product}"}
 
     def is_delivered(self):
         with sqlite3.connect(f"file:{self.ledger}?mode=ro", uri=True, timeout=30) as ledger:
@@ -340,7 +340,7 @@ def check_rules(shop):
     shop.post.is_faulty = False
     assert shop.redeem("anna", "eyJ.x.y")[0] in (400, 403) and shop.redeem("", "x")[0] == 401
     event = {"account": "eve", "environment": "production", "bundle_id": APP, "transaction_id": "9", "product_id": "p", "quantity": 9, "until": None,
-             "sequence": 1 << 50}
+             "sequence": 1 << 50, "kind": "granted", "purchase_date": "2026-01-01T00:00:00Z", "length": None}
     body = json.dumps(event).encode()
 
     def signature(seconds, secret=SECRET, signed=body):
@@ -363,6 +363,43 @@ def check_rules(shop):
     shop.post.is_faulty = True
 
 
+def check_cards(shop):
+    """Month cards follow each other, though the ledger's periods overlap; one without a stated length has no end. What a later version tells changes nothing."""
+    shop.post.is_faulty = False
+    start = now() // 1000 * 1000
+
+    def card(number, days, product="card", **members):
+        date_ = start - round(days * DAY)
+        return transaction(number, "Non-Renewing Subscription", productId=f"{APP}.{product}", purchaseDate=date_, originalPurchaseDate=date_, **members)
+
+    def ends():
+        return shop.shown("eva", "card", "until")
+
+    # In any order: the first was over before anybody sent it, and the others were bought while another ran.
+    cards = [card(801, 40), card(802, 20), card(803, 3), card(804, 1.25)]
+    for index, end in [(3, 28.75), (1, 40), (0, 40), (2, 70)]:
+        answer = shop.redeem("eva", mint({"transaction": cards[index]}))
+        assert answer[1]["outcomes"] == {f"{801 + index}": "granted" if index else "expired"}, answer
+        assert shop.shown("eva", "card") == {"production": 1} and ends() == {"production": date(start + round(end * DAY))}, ends()
+    # A refund takes its days out, and what follows it moves up.
+    shop.notify("REFUND", cards[1] | {"revocationDate": now() - 1000, "signedDate": now()})
+    wait(lambda: ends() == {"production": date(start + 57 * DAY)}, "the days of the refunded card")
+    shop.redeem("eva", mint({"transaction": card(807, 400, "pass")}))
+    assert shop.shown("eva", "pass") == {"production": 1} and shop.shown("eva", "pass", "until") == {"production": None}
+    shop.settle()
+    shop.post.is_faulty = False
+    before = shop.known()
+    event = {"account": "eva", "at": "2030-01-01T00:00:00Z", "bundle_id": APP, "environment": "production", "id": "1", "kind": "paused", "sequence": 1 << 52,
+             "transaction_id": "807", "colour": "red"}
+    whole = event | {"kind": "changed", "product_id": f"{APP}.pass", "quantity": 1, "until": None, "purchase_date": None, "length": None, "seats": {"a": [1]}}
+    for each in [event, whole]:
+        body, seconds = json.dumps(each).encode(), str(int(time.time()))
+        code = hmac.new(SECRET.encode(), seconds.encode() + b"." + body, hashlib.sha256).hexdigest()
+        status = request("POST", shop.url("/webhook"), body, {"Ledger-Signature": f"t={seconds},v1={code}"})[0]
+        assert status == 200, status
+    assert shop.known() == before
+
+
 def import_old(shop):
     """What MIGRATION.md says, beside clients and notifications: the balances first, with the sequence 0, and then the file."""
     coins, more, pro = transaction(700, "Consumable", quantity=3), transaction(701, "Consumable", quantity=2), transaction(702, "Non-Consumable")
@@ -378,7 +415,7 @@ def import_old(shop):
         for each in granted:
             until = datetime.fromtimestamp(each["expiresDate"] / 1000, timezone.utc).isoformat() if "expiresDate" in each else None
             row = ("carl", "production", APP, each["transactionId"], each["productId"], each["quantity"], until, 0)
-            database.execute("INSERT OR IGNORE INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+            database.execute("INSERT OR IGNORE INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)", row)
     file = shop.folder / "old.jsonl"
     file.write_text("".join(json.dumps({
         "account": "carl", "environment": "production", "transaction_id": each["transactionId"], "product_id": each["productId"],
@@ -443,7 +480,7 @@ def import_beside_reconcile(shop, store):
         for _, each in bought:
             until = date(each["expiresDate"]) if "expiresDate" in each else None
             row = ("dora", "sandbox", APP, each["transactionId"], each["productId"], each["quantity"], until, 0)
-            database.execute("INSERT OR IGNORE INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+            database.execute("INSERT OR IGNORE INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)", row)
     lines = [json.dumps({
         "account": "dora", "environment": "sandbox", "transaction_id": each["transactionId"], "product_id": each["productId"],
         "quantity": each["quantity"], "date": each["purchaseDate"]}) + "\n" for _, each in bought]
@@ -571,6 +608,7 @@ with tempfile.TemporaryDirectory() as temporary:
             shop.start_backend(command)
             shop.start()
             check_rules(shop)
+            check_cards(shop)
             import_old(shop)
             import_beside_reconcile(shop, store)
             run_history(shop, arguments.steps)

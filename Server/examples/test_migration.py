@@ -117,11 +117,13 @@ def main():
         # 12:00:00 in Shanghai.
         assert dates[0][0] == 1_749_960_000_000, dates
         known = database.rows("SELECT granted_as, quantity, COALESCE(until, '-') FROM balances ORDER BY granted_as")
+        lengths = database.rows("SELECT granted_as, purchase_date, length FROM balances WHERE length IS NOT NULL")
+        assert lengths == [["340000000000004", "2025-06-17T00:00:00Z", "P30D"]], lengths
         assert [row[1:] for row in known] == [
             ["3", "-"], ["0", "-"], ["1", "-"], ["1", "2025-07-17T00:00:00Z"], ["1", "2025-07-17T00:00:00Z"], ["1", "2025-08-17T00:00:00Z"]], known
         # What the ledger says later counts, by the statement of "Deliver".
         told = statement(DELIVER, "INSERT INTO balances")
-        values = ["'8'", "'production'", "'com.example.app'", "'340000000000003'", "'com.example.vip'", "0", "NULL", "5"]
+        values = ["'8'", "'production'", "'com.example.app'", "'340000000000003'", "'com.example.vip'", "0", "NULL", "5", "NULL", "NULL"]
         for value in values:
             told = told.replace("?", value, 1)
         database.run(told)

@@ -183,6 +183,12 @@ def check_rules(rng):
     assert balance() == [1]
     assert request(PORT, "/notifications", refund)[0] == 200
     wait(lambda: balance() == [0], "the refund takes effect")
+    # Month cards follow each other, though their periods overlap.
+    start = NOW // 1000 * 1000
+    cards = mint([{"transaction": history.made("Non-Renewing Subscription", start - days * DAY, productId="card")} for days in (20, 3)])
+    for card, end in zip(reversed(cards), (27, 40)):
+        assert request(PORT, "/redeem", card, "eva")[1]["granted"], "a month card is granted"
+        assert [(each["quantity"], each["until"]) for each in request(PORT, "/balances", account="eva")[1]] == [(1, text(start + end * DAY))]
     damaged = pro[:-9] + ("A" if pro[-9] != "A" else "B") + pro[-8:]
     assert request(PORT, "/redeem", damaged, "carl")[0] in (400, 403)
     assert request(PORT, "/redeem", pro)[0] == 401 and request(PORT, "/notifications", "x")[0] == 400
@@ -205,7 +211,7 @@ with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") els
     environment = os.environ | {"RECEIPT_SERVER": f"http://127.0.0.1:{server_port}", "DATABASE": str(STORE), "PORT": str(PORT)}
     processes = [
         subprocess.Popen([SERVER, "--listen", f"127.0.0.1:{server_port}", "--bundle-id", APP, "--environment", "production",
-                          "--root", FOLDER / "ca/root.der"], stdout=log, stderr=log),
+                          "--root", FOLDER / "ca/root.der", "--product-type", "card=non-renewing:30"], stdout=log, stderr=log),
         subprocess.Popen([sys.executable, HERE / "store.py"], env=environment, stdout=log, stderr=log)]
     try:
         wait(lambda: request(server_port, "/readyz")[0] == 200, "the server answers")

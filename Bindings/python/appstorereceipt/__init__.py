@@ -301,7 +301,7 @@ class Entitlement:
     period_seats: int | None
     """The seats of the period, which has several transactions if seats were added."""
     length: str | None
-    """How long a non-renewing subscription lasts: `unknown`, or as it is stated, such as `P30D`; none for other products."""
+    """How long a non-renewing subscription lasts: ``unknown``, or as it is stated, such as ``P30D``; none for other products."""
     app_transaction_id: str | None
     """Who bought the app: one id for each Apple Account, also of a family member; none if it is not signed."""
     product_type_source: ProductTypeSource | None

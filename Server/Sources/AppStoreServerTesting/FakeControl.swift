@@ -144,7 +144,7 @@ struct FakeControl: Sendable {
         var answer: JSONValue = [
             "customer": .integer(Int64(customer)), "transaction_id": .string(transaction.transactionID),
             "original_transaction_id": .string(transaction.originalTransactionID),
-            "order_id": .string(FakeAppStore.orderID(of: transaction.transactionID)),
+            "apple_order_id": .string(FakeAppStore.orderID(of: transaction.transactionID)),
             "purchase_date": .string(transaction.purchaseDate.description),
         ]
         answer["expires_date"] = transaction.expiresDate.map { .string($0.description) }

@@ -16,6 +16,7 @@ package enum LedgerFault: String, ServiceFault {
     case tokenTaken = "token-taken"
     case tooManyTokens = "too-many-tokens"
     case tooManyOrders = "too-many-orders"
+    case shopOrderTaken = "shop-order-taken"
     case notAdjustable = "not-adjustable"
     case unknownToApple = "unknown-to-apple"
     case appleRefused = "apple-refused"
@@ -70,6 +71,11 @@ package enum LedgerFault: String, ServiceFault {
             FaultRow(
                 409, "the account has too many open orders",
                 "Send an 'idempotency_key' with each attempt to buy, and the same one again for the same attempt.")
+        case .shopOrderTaken:
+            FaultRow(
+                409, "the 'shop_order_id' belongs to an order of another account, or for something else",
+                "Give each order of your shop an id of its own, and send it again with the same account, product, app and environment only."
+            )
         case .notAdjustable:
             FaultRow(
                 409, "the quantity of the grant cannot be set",
@@ -114,6 +120,7 @@ extension LedgerError: Refusal {
         case .tokenTaken: .tokenTaken
         case .tooManyTokens: .tooManyTokens
         case .tooManyOrders: .tooManyOrders
+        case .shopOrderTaken: .shopOrderTaken
         case .notAdjustable: .notAdjustable
         case .notFound: .notFound
         }

@@ -54,7 +54,7 @@ struct TokenRequest {
     }
 }
 
-/// `{"account":"…","transaction_id":"…"}` or `{"account":"…","order_id":"…"}`, with `environment` where the server has several, and
+/// `{"account":"…","transaction_id":"…"}` or `{"account":"…","apple_order_id":"…"}`, with `environment` where the server has several, and
 /// `"skip_refused":true,"reason":"…"`.
 struct RecoverRequest {
     /// Who is to have what is recovered; `nil` to record it only.
@@ -68,19 +68,24 @@ struct RecoverRequest {
         case account, environment, reason
         case skipRefused = "skip_refused"
         case transactionID = "transaction_id"
-        case orderID = "order_id"
+        case appleOrderID = "apple_order_id"
     }
     private static let members = JSONMembers<Member>()
 
     init(_ body: Span<UInt8>) throws(RequestFault) {
-        let texts = try RequestTexts(body, Self.members, flags: [.skipRefused])
+        let texts = try RequestTexts(body, Self.members, flags: [.skipRefused]) { name in
+            guard name.elementsEqual("order_id".utf8) else { return nil }
+            return .invalid(
+                "'order_id' is an order of this ledger, which Apple does not know; the order id of Apple's invoice (MX…) is 'apple_order_id'"
+            )
+        }
         account = texts[.account]
         reasonToSkip = texts[.reason]
         guard (reasonToSkip != nil) == texts.isTrue(.skipRefused) else {
             throw .invalid("'skip_refused' and 'reason' go together")
         }
         environment = try texts[.environment].map { (text) throws(RequestFault) in try .init(environment: text) }
-        switch (texts[.transactionID], texts[.orderID]) {
+        switch (texts[.transactionID], texts[.appleOrderID]) {
         case (let id?, nil):
             // Apple is asked about no other environments.
             guard TransactionIDForm.isApples(id, in: .production) else {
@@ -88,24 +93,26 @@ struct RecoverRequest {
             }
             subject = .transaction(id)
         case (nil, let id?): subject = .order(id)
-        default: throw .invalid("one of 'transaction_id' and 'order_id' is required")
+        default: throw .invalid("one of 'transaction_id' and 'apple_order_id' is required")
         }
     }
 }
 
-/// `{"account":"…","product_id":"…","environment":"…","bundle_id":"…","idempotency_key":"…"}`
+/// `{"account":"…","product_id":"…","environment":"…","bundle_id":"…","idempotency_key":"…","shop_order_id":"…"}`
 struct OrderRequest {
     let account: String
     let productID: String
     let environment: AppStoreEnvironment?
     let bundleID: String?
     let idempotencyKey: String?
+    let shopOrderID: String?
 
     private enum Member: String, CaseIterable {
         case account, environment
         case productID = "product_id"
         case bundleID = "bundle_id"
         case idempotencyKey = "idempotency_key"
+        case shopOrderID = "shop_order_id"
     }
     private static let members = JSONMembers<Member>()
 
@@ -115,6 +122,7 @@ struct OrderRequest {
         productID = try texts.required(.productID)
         bundleID = texts[.bundleID]
         idempotencyKey = texts[.idempotencyKey]
+        shopOrderID = texts[.shopOrderID]
         environment = try texts[.environment].map { (text) throws(RequestFault) in try .init(environment: text) }
     }
 
@@ -206,14 +214,15 @@ struct SendRequest {
     }
 }
 
-/// The members of a request, which are strings but for some flags and numbers. A member with another name is a fault: a misspelt `account_token` would not be compared.
+/// The members of a request, which are strings but for some flags and numbers. A member with another name is a fault: a misspelt `account_token` would not be compared. `unknown` can say more of one.
 private struct RequestTexts<Member: RawRepresentable<String> & CaseIterable & Hashable & Sendable> {
     private var values: [Member: [UInt8]] = [:]
     private var trueFlags: Set<Member> = []
     private var numbers: [Member: Int64] = [:]
 
     init(
-        _ body: Span<UInt8>, _ members: JSONMembers<Member>, flags: Set<Member> = [], numbers: Set<Member> = []
+        _ body: Span<UInt8>, _ members: JSONMembers<Member>, flags: Set<Member> = [], numbers: Set<Member> = [],
+        unknown: ([UInt8]) -> RequestFault? = { _ in nil }
     ) throws(RequestFault) {
         var found: [Member: [UInt8]] = [:]
         var foundNumbers: [Member: Int64] = [:]
@@ -224,7 +233,7 @@ private struct RequestTexts<Member: RawRepresentable<String> & CaseIterable & Ha
             try JSONCursor.decode(body) { (cursor) throws(JSONError) in
                 try cursor.readObject { (cursor, name) throws(JSONError) in
                     guard let member = members.member(of: name) else {
-                        fault = fault ?? .unknownMember(of: Member.self)
+                        fault = fault ?? unknown(name.bytes) ?? .unknownMember(of: Member.self)
                         return
                     }
                     guard seen.insert(member).inserted else {

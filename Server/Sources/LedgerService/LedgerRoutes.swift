@@ -431,6 +431,8 @@ extension JSONWriter {
         member("access", outcome.access)
         member("reason", outcome.reason)
         member("until", outcome.until?.description)
+        member("purchase_date", outcome.purchaseDate.description)
+        member("length", outcome.length)
         // As that of the entitlements.
         member("product_type_source", outcome.isTypeStated.map { $0 ? "setting" : "evidence" })
         member("bundle_id", outcome.bundleID)

@@ -104,11 +104,15 @@ package struct LedgerService: Sendable {
         let file = try AskApple.file(values, verifier)
         let policy = try Self.policy(values, productTypes, file)
         tokenConflicts = TokenConflicts(log)
+        let unknownLengths = UnknownLengths(log, policy.surroundings.date)
         do throws(LedgerError) {
             ledger =
                 values["--new-ledger"] == nil
-                ? try PurchaseLedger(location, policy: policy, onTokenConflict: tokenConflicts.add)
-                : try PurchaseLedger(creating: location, policy: policy, onTokenConflict: tokenConflicts.add)
+                ? try PurchaseLedger(
+                    location, policy: policy, onTokenConflict: tokenConflicts.add, onUnknownLength: unknownLengths.add)
+                : try PurchaseLedger(
+                    creating: location, policy: policy, onTokenConflict: tokenConflicts.add,
+                    onUnknownLength: unknownLengths.add)
             summary = try ledger.summaryAtStart()
         } catch {
             throw ConfigurationError("--ledger: \(error)", isTemporary: error.code == .storeUnavailable)

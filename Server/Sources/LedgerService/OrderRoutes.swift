@@ -40,7 +40,7 @@ struct OrderRoutes: Sendable {
         }
         let order = try ledger.order(
             asked.productID, for: asked.account, bundleID: bundleID, in: environment,
-            idempotencyKey: asked.idempotencyKey, at: clock())
+            idempotencyKey: asked.idempotencyKey, shopOrderID: asked.shopOrderID, at: clock())
         return response(order, withTransaction: false)
     }
 
@@ -58,6 +58,7 @@ struct OrderRoutes: Sendable {
         writer.member("bundle_id", order.bundleID)
         writer.member("product_id", order.productID)
         writer.member("created_at", "\(order.createdAt)")
+        writer.member("shop_order_id", order.shopOrderID)
         if withTransaction {
             writer.name("transaction_id")
             if let transactionID = order.transactionID { writer.string(transactionID) } else { writer.null() }

@@ -12,11 +12,13 @@ extension JSONWriter {
 
     mutating func member(_ name: StaticString, _ date: Instant?) { member(name, date?.description) }
 
-    /// Writes the three members that name a transaction.
+    /// Writes the three members that name a transaction; of an order of Apple's about which Apple was asked, its id in place of a transaction's.
     mutating func members(_ name: TransactionName?) {
         member("environment", name?.environment.rawValue)
         member("bundle_id", name?.bundleID)
-        member("transaction_id", name?.transactionID)
+        let isOrder = name?.isAppleOrder ?? false
+        member("transaction_id", isOrder ? nil : name?.transactionID)
+        if isOrder { member("apple_order_id", name?.transactionID) }
     }
 
     mutating func story(_ story: TransactionStory) {
@@ -28,6 +30,7 @@ extension JSONWriter {
         member("access", story.access)
         member("until", story.until)
         member("order_id", story.orderID)
+        member("shop_order_id", story.shopOrderID)
         member("related", story.related)
         objects("evidence", story.evidence) { $0.members($1) }
         objects("refunds", story.refunds) { $0.members($1) }

@@ -27,6 +27,8 @@ public struct LedgerError: Error, Hashable, Sendable {
         case tooManyTokens = "too-many-tokens"
         /// The account has as many open orders as it can have.
         case tooManyOrders = "too-many-orders"
+        /// The shop's identifier of an order belongs to an order of another account, or for something else.
+        case shopOrderTaken = "shop-order-taken"
         /// Another import into the ledger is running.
         case importRunning = "import-running"
         /// An event could not be delivered, and will be tried again.

@@ -23,9 +23,9 @@ struct LedgerTransaction {
     /// What is to be told of it.
     private(set) var events: [LedgerEvent] = []
     /// What this transaction granted of new purchases, which orders can have announced.
-    private(set) var newPurchases: [Grant] = []
-    /// What is known since this transaction to have the token of another account than its owner's.
-    private(set) var tokenConflicts: [TokenConflict] = []
+    private(set) var newPurchases: [NewPurchase] = []
+    /// What the operator is told of it.
+    private(set) var notices = LedgerNotices()
     /// The periods of owned subscriptions that are brought after they ended, and were not heard of before: nothing is granted for them.
     private(set) var endedUnheard: [TransactionKey] = []
     /// The number of the import that makes its grants; `nil` for none.
@@ -85,9 +85,7 @@ struct LedgerTransaction {
             var taken = grant
             (taken.quantity, taken.seats) = (0, nil)
             events.append(
-                taken.event(
-                    .revoked, cause, item(of: grant.transaction)?.originalTransactionID, before: grant.quantity, at: now
-                ))
+                taken.event(.revoked, cause, item(of: grant.transaction), before: grant.quantity, at: now))
         }
         try claimByTokens()
     }
@@ -172,8 +170,8 @@ struct LedgerTransaction {
             ?? Grant(
                 transaction: key, account: owner, productID: item.productID, quantity: 0, until: item.until,
                 isVoided: false)
-        events.append(grant.event(.conflict, cause, item.originalTransactionID, before: grant.quantity, at: now))
-        tokenConflicts.append(TokenConflict(transactionID: item.transactionID))
+        events.append(grant.event(.conflict, cause, item, before: grant.quantity, at: now))
+        notices.tokenConflicts.append(TokenConflict(transactionID: item.transactionID))
         dispute(key)
     }
 
@@ -282,6 +280,8 @@ struct LedgerTransaction {
                 access: item.map { "\($0.access.code)" }, reason: reason, quantity: own?.quantity ?? 0,
                 seats: own?.seats,
                 until: item?.until,
+                purchaseDate: own.flatMap { self.item(of: $0.transaction) }?.purchaseDate ?? purchase.purchaseDate,
+                length: item?.length?.code,
                 isTypeStated: item.flatMap { $0.productType == nil ? nil : $0.isTypeStated },
                 isOwnerConflict: outcome == .belongsToAnother && item.map { isFor($0.purchase, claim) } ?? false)
         }
@@ -318,8 +318,7 @@ struct LedgerTransaction {
     /// Brings what was granted in line with what the evidence says, for all purchases that have an owner, and posts the events.
     mutating func settle() throws(LedgerError) {
         try decide()
-        _ = try connection.post(events, policy.surroundings, at: now)
-        try closeOrders()
+        _ = try connection.post(events, closingOrdersOf: newPurchases, policy, at: now)
         try connection.ask(questions, at: now)
         // Who brings one is told the outcome.
         if cause != .redeem { for key in endedUnheard { try connection.noteEnded(key, at: now) } }
@@ -350,12 +349,6 @@ struct LedgerTransaction {
         }
         try noteTokens()
         try keepParts()
-    }
-
-    /// Closes the orders of what was granted. Call it after ``events`` were posted: then no other transaction closes orders of these accounts.
-    func closeOrders() throws(LedgerError) {
-        guard let orders = policy.orders else { return }
-        for purchase in newPurchases { try connection.closeOrder(of: purchase, orders, at: now) }
     }
 
     /// Keeps how large subscriptions are divided, and when time alone changes what was decided.
@@ -405,8 +398,14 @@ struct LedgerTransaction {
         grant.importRun = importRun
         try grants.insert(grant, connection, at: now)
         granted.insert(key)
+        noteLength(of: item)
         askAtEnd(of: grant, item)
         return grant
+    }
+
+    /// Notes that something is granted without an end, because nobody stated how long it lasts.
+    private mutating func noteLength(of item: Entitlements.Item) {
+        if item.length == .unknown { notices.unknownLengths.append(item.productID) }
     }
 
     private mutating func grant(_ key: TransactionKey, _ item: Entitlements.Item) throws(LedgerError) {
@@ -420,11 +419,12 @@ struct LedgerTransaction {
         grant.importRun = importRun
         try grants.insert(grant, connection, at: now)
         granted.insert(key)
+        noteLength(of: item)
         // Renewals, and what else follows a first purchase, have its id as the original one.
         if key.transactionID == UTF8Bytes(item.originalTransactionID), !item.purchase.isShared {
-            newPurchases.append(grant)
+            newPurchases.append(NewPurchase(grant: grant, token: AccountTokens.token(of: item.purchase)))
         }
-        events.append(grant.event(.granted, cause, item.originalTransactionID, before: 0, at: now))
+        events.append(grant.event(.granted, cause, item, before: 0, at: now))
         questions += policy.questions?.confirmations(of: key, cause, policy.surroundings, at: now) ?? []
         if let question = policy.questions?.refunds(of: Self.original(of: grant, item), at: now) {
             questions.append(question)
@@ -487,7 +487,8 @@ struct LedgerTransaction {
         askAtEnd(of: changed, item)
         // What was granted before cannot begin.
         let cause = cause == .beginning ? LedgerEvent.Cause.revocation : cause
-        events.append(changed.event(kind, cause, item.originalTransactionID, before: grant.quantity, at: now))
+        events.append(
+            changed.event(kind, cause, self.item(of: grant.transaction) ?? item, before: grant.quantity, at: now))
     }
 
     // MARK: Support
@@ -523,7 +524,7 @@ struct LedgerTransaction {
         if let item { (changed.until, changed.seats) = (item.until, item.periodSeats.map(Int64.init)) }
         try grants.update(changed, connection, at: now)
         if let kind = changed.kind(after: grant) {
-            events.append(changed.event(kind, cause, item?.originalTransactionID, before: grant.quantity, at: now))
+            events.append(changed.event(kind, cause, item, before: grant.quantity, at: now))
         }
         return changed
     }

@@ -100,6 +100,12 @@ public struct TransactionOutcome: Sendable, Codable {
     public let seats: Int64?
     /// The date access ends; `nil` if it has no end, or if it is not known.
     public let until: Instant?
+    /// The date of the purchase that ``grantedAs`` names, or of the transaction.
+    public let purchaseDate: Instant
+    /// How long a non-renewing subscription lasts: the code of an `Entitlements.Length`, such as `P30D`, or `unknown`; `nil` for other products.
+    ///
+    /// What is `unknown` is granted without an end. Two that overlap, overlap: if yours follow each other, count them from ``purchaseDate``.
+    public let length: String?
 
     /// A Boolean value that indicates whether only ``LedgerPolicy/productTypes`` says the type of the product, and not the evidence; `nil` if the type is not known.
     public let isTypeStated: Bool?
@@ -120,7 +126,8 @@ public struct TransactionOutcome: Sendable, Codable {
         case bundleID = "bundle_id"
         case isTypeStated = "type_stated"
         case isOwnerConflict = "owner_conflict"
-        case environment, outcome, access, reason, quantity, seats, until
+        case purchaseDate = "purchase_date"
+        case environment, outcome, access, reason, quantity, seats, until, length
     }
 }
 
@@ -134,6 +141,6 @@ public struct Redemption: Sendable {
     public let sequence: Int64
     /// A Boolean value that indicates whether this is the recorded answer to an earlier request with the same idempotency key.
     public let isRepeated: Bool
-    /// What is known since this request to have the token of another account than its owner's.
-    var tokenConflicts: [TokenConflict] = []
+    /// What the operator is told of it.
+    var notices = LedgerNotices()
 }

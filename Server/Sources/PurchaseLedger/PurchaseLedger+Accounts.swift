@@ -115,7 +115,7 @@ extension PurchaseLedger {
                     INSERT INTO transfers (family_id, from_account, to_account, reason, transferred_at)
                     VALUES ($1, $2, $3, $4, $5)
                     """, [.integer(family), .text(account), .text(other), .text(reason), SQLValue(now)])
-                let originals = originalTransactionIDs(contents, at: now)
+                let items = items(contents, at: now)
                 let grants = contents.grants.sorted { $0.transaction < $1.transaction }
                 for grant in grants where grant.account.hasSameBytes(as: account) {
                     try connection.write(
@@ -123,7 +123,7 @@ extension PurchaseLedger {
                         UPDATE grants SET account = $4, changed_at = $5
                         WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3
                         """, grant.transaction.columns + [.text(other), SQLValue(now)])
-                    let original = originals[grant.transaction]
+                    let item = items[grant.transaction]
                     var (taken, given) = (grant, grant)
                     (taken.quantity, taken.seats, given.account) = (0, nil, other)
                     // Both accounts can have had a part of one period.
@@ -132,30 +132,32 @@ extension PurchaseLedger {
                         try connection.remember(grant.transaction, dueAt: now)
                     }
                     if grant.quantity > 0 {
-                        events.append(taken.event(.revoked, .transfer, original, before: grant.quantity, at: now))
+                        events.append(taken.event(.revoked, .transfer, item, before: grant.quantity, at: now))
                     }
                     // An account to which a purchase returns may have been told of it under its name before it was forgotten, and not that it was refunded since.
                     let kind = grant.quantity > 0 ? LedgerEvent.Kind.granted : .revoked
-                    events.append(given.event(kind, .transfer, original, before: 0, at: now))
+                    var told = given.event(kind, .transfer, item, before: 0, at: now)
+                    if policy.orders != nil, let token = told.token, tokens.contains(token) {
+                        told.accountToken = token
+                    }
+                    events.append(told)
                 }
             }
-            _ = try connection.post(events, policy.surroundings, at: now)
+            _ = try connection.post(events, policy, at: now)
             if movesTokens { try connection.moveTokens(from: account, to: other) }
             return ids.count
         }
     }
 
-    /// The original transaction ids of a family, as events name them. Of a grant that was recorded without evidence, none is known.
-    private func originalTransactionIDs(
-        _ family: FamilyContents, at now: Instant
-    ) -> [TransactionKey: String] {
+    /// What the evidence says of the transactions of a family. Of a grant that was recorded without evidence, nothing is known.
+    private func items(_ family: FamilyContents, at now: Instant) -> [TransactionKey: Entitlements.Item] {
         var evidence = FamilyEvidence()
         evidence.add(family)
-        var ids: [TransactionKey: String] = [:]
+        var items: [TransactionKey: Entitlements.Item] = [:]
         for item in policy.entitlements(evidence, at: now).items {
-            if let key = PurchaseKeys(item.purchase)?.transaction { ids[key] = item.originalTransactionID }
+            if let key = PurchaseKeys(item.purchase)?.transaction { items[key] = item }
         }
-        return ids
+        return items
     }
 
     /// Forgets an account. What it bought stays spent: no other account can redeem it.

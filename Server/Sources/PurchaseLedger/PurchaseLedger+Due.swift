@@ -50,7 +50,7 @@ extension PurchaseLedger {
     private func settle(_ due: SQLRow, at now: Instant) throws(LedgerError) {
         let key = Array(due.values.prefix(3))
         let cause = try due.integer(3) == SeatTables.mark ? LedgerEvent.Cause.migration : .beginning
-        let conflicts = try store.write { [policy] (connection) throws(LedgerError) in
+        let notices = try store.write { [policy] (connection) throws(LedgerError) in
             let found = try connection.run(
                 """
                 SELECT signed_date, purchase FROM evidence
@@ -69,8 +69,8 @@ extension PurchaseLedger {
             try connection.write(
                 "DELETE FROM due_moments WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3", key)
             try transaction.settle()
-            return transaction.tokenConflicts
+            return transaction.notices
         }
-        report(conflicts)
+        report(notices)
     }
 }

@@ -22,6 +22,8 @@ public final class PurchaseLedger: Sendable {
     let firstFloor: Int64
     /// Called with the conflicts of tokens that became known, after they were recorded.
     private let onTokenConflict: @Sendable (TokenConflict) -> Void
+    /// Called with the products of non-renewing subscriptions that were granted without an end, after they were recorded.
+    private let onUnknownLength: @Sendable (String) -> Void
 
     /// Opens a ledger, and changes its tables if an older version made them.
     ///
@@ -29,12 +31,15 @@ public final class PurchaseLedger: Sendable {
     ///   - location: The path of a file of SQLite, or the `postgresql:` URI of a database.
     ///   - policy: What the ledger grants.
     ///   - onTokenConflict: Called on any thread when a transaction became known that has the token of another account than the owner's.
+    ///   - onUnknownLength: Called on any thread with the product of a non-renewing subscription that was granted without an end: ``LedgerPolicy/productTypes`` does not state its length.
     /// - Throws: `no-ledger` if there is none. In a new one, everything that was granted before could be claimed again: restore a back-up instead.
     public convenience init(
         _ location: String, policy: LedgerPolicy = LedgerPolicy(),
-        onTokenConflict: @escaping @Sendable (TokenConflict) -> Void = { _ in }
+        onTokenConflict: @escaping @Sendable (TokenConflict) -> Void = { _ in },
+        onUnknownLength: @escaping @Sendable (String) -> Void = { _ in }
     ) throws(LedgerError) {
-        try self.init(LedgerLocation(location).open(), policy, onTokenConflict: onTokenConflict)
+        try self.init(
+            LedgerLocation(location).open(), policy, onTokenConflict: onTokenConflict, onUnknownLength: onUnknownLength)
     }
 
     /// Makes a new, empty ledger, and opens it.
@@ -45,13 +50,16 @@ public final class PurchaseLedger: Sendable {
     ///   - location: The path of a file of SQLite, or the `postgresql:` URI of a database.
     ///   - policy: What the ledger grants.
     ///   - onTokenConflict: Called on any thread when a transaction became known that has the token of another account than the owner's.
+    ///   - onUnknownLength: Called on any thread with the product of a non-renewing subscription that was granted without an end: ``LedgerPolicy/productTypes`` does not state its length.
     /// - Throws: `ledger-exists` if there is one.
     public convenience init(
         creating location: String, policy: LedgerPolicy = LedgerPolicy(),
-        onTokenConflict: @escaping @Sendable (TokenConflict) -> Void = { _ in }
+        onTokenConflict: @escaping @Sendable (TokenConflict) -> Void = { _ in },
+        onUnknownLength: @escaping @Sendable (String) -> Void = { _ in }
     ) throws(LedgerError) {
         try self.init(
-            LedgerLocation(location).open(.creating), policy, .creating, onTokenConflict: onTokenConflict)
+            LedgerLocation(location).open(.creating), policy, .creating, onTokenConflict: onTokenConflict,
+            onUnknownLength: onUnknownLength)
     }
 
     /// Opens a ledger.
@@ -66,10 +74,11 @@ public final class PurchaseLedger: Sendable {
     init(
         _ store: any LedgerStore, _ policy: LedgerPolicy, _ opening: LedgerOpening = .existing,
         at now: Instant? = nil,
-        onTokenConflict: @escaping @Sendable (TokenConflict) -> Void = { _ in }
+        onTokenConflict: @escaping @Sendable (TokenConflict) -> Void = { _ in },
+        onUnknownLength: @escaping @Sendable (String) -> Void = { _ in }
     ) throws(LedgerError) {
         self.store = store
-        self.onTokenConflict = onTokenConflict
+        (self.onTokenConflict, self.onUnknownLength) = (onTokenConflict, onUnknownLength)
         self.policy = policy
         switch opening {
         case .asItIs:
@@ -101,7 +110,10 @@ public final class PurchaseLedger: Sendable {
     /// - Throws: `store-unavailable` also if another process reads or writes for as long as SQLite waits.
     public func completeFile() throws(LedgerError) { try store.completeFile() }
 
-    func report(_ conflicts: [TokenConflict]) { for conflict in conflicts { onTokenConflict(conflict) } }
+    func report(_ notices: LedgerNotices) {
+        for conflict in notices.tokenConflicts { onTokenConflict(conflict) }
+        for productID in notices.unknownLengths { onUnknownLength(productID) }
+    }
 
     // MARK: Evidence
 
@@ -159,7 +171,7 @@ public final class PurchaseLedger: Sendable {
             { (connection) throws(LedgerError) in try RedemptionRequest.answer([request], connection)[0] },
             else: { () throws(LedgerError) in try store.redeem(request) })
         guard let answer else { throw LedgerError(.idempotencyKeyReused, "") }
-        report(answer.tokenConflicts)
+        report(answer.notices)
         return answer
     }
 
@@ -178,10 +190,10 @@ public final class PurchaseLedger: Sendable {
                 _ = try connection.keepUnnamed(notification, at: now)
             }
         }
-        let conflicts = try store.decide(about: brought.purchases.count) {
-            [policy] (connection) throws(LedgerError) -> [TokenConflict] in
+        let notices = try store.decide(about: brought.purchases.count) {
+            [policy] (connection) throws(LedgerError) -> LedgerNotices in
             guard try connection.isNew(notification, brought.purchases.first?.signed.purchase, at: now) else {
-                return []
+                return LedgerNotices()
             }
             var transaction = try LedgerTransaction(
                 recording: brought, policy, connection, .notification, at: now)
@@ -191,9 +203,9 @@ public final class PurchaseLedger: Sendable {
                     try connection.heard(key, questions, policy.surroundings, at: now)
                 }
             }
-            return transaction.tokenConflicts
+            return transaction.notices
         }
-        report(conflicts)
+        report(notices)
     }
 
     // MARK: Questions

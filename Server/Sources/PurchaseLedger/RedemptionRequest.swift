@@ -22,7 +22,7 @@ struct RedemptionRequest: Sendable {
     static func answer(
         _ requests: [RedemptionRequest], _ connection: any SQLConnection
     ) throws(LedgerError) -> [Redemption?] {
-        guard let now = requests.map(\.now).max(), let surroundings = requests.first?.policy.surroundings else {
+        guard let now = requests.map(\.now).max(), let policy = requests.first?.policy else {
             return []
         }
         try connection.lockAccounts(requests.map(\.claim.account))
@@ -60,13 +60,14 @@ struct RedemptionRequest: Sendable {
         let sequences =
             try connection.isSnapshot && events.isEmpty
             ? families.answers.suffix(requests.count).map(SQLStatement.sequence)
-            : connection.post(events, answering: requests.map(\.claim.account), surroundings, at: now)
-        for transaction in transactions { try transaction.closeOrders() }
+            : connection.post(
+                events, closingOrdersOf: transactions.flatMap(\.newPurchases),
+                answering: requests.map(\.claim.account), policy, at: now)
         let redemptions = requests.indices.map { number in
             var redemption =
                 answers[number].map { Redemption(outcomes: $0, sequence: sequences[number], isRepeated: false) }
                 ?? repeated[number]
-            redemption?.tokenConflicts = transactions[number].tokenConflicts
+            redemption?.notices = transactions[number].notices
             return redemption
         }
         // A new row waits for another transaction that has the same key: this is a lock, too.

@@ -51,7 +51,7 @@ package enum ReceiptServer {
 
         With --ask-apple:
 
-        POST /v1/recover                    {"transaction_id":"…"} or {"order_id":"MX…"}, "environment" if there
+        POST /v1/recover                    {"transaction_id":"…"} or {"apple_order_id":"MX…"}, "environment" if there
                                             are both, "account" to redeem it; asks Apple about one purchase
 
         \(Command.allCases.map(\.summary).joined(separator: "\n\n"))

@@ -218,7 +218,7 @@ def run(fake):
     check("refunds: 2 pages, by date", pages == 2 and len(refunds) == 25 and dates == sorted(dates), (pages, len(refunds)))
 
     # Look Up Order ID
-    answer = client.look_up_order_id(pro["order_id"])
+    answer = client.look_up_order_id(pro["apple_order_id"])
     check("order: valid", answer.status == OrderLookupStatus.VALID
           and [fake.transaction(jws).transactionId for jws in answer.signedTransactions] == [pro["transaction_id"]])
     answer = client.look_up_order_id("MXNOTHING")

@@ -543,6 +543,67 @@ extension LedgerRoutesTests {
         #expect(try state() == ["refunded", "1"])
     }
 
+    @Test func `a shop's order is answered, closed and told under the shop's id`() throws {
+        func order(_ members: String) -> Response { send("POST", "/v1/orders", "{\(members)}") }
+        let members = #""account":"anna","product_id":"coins","shop_order_id":"2026-648-订单""#
+        let made = try object(order(members))
+        #expect(made["shop_order_id"] as? String == "2026-648-订单" && made["state"] as? String == "open")
+        #expect(try object(order(members)) as NSDictionary == made as NSDictionary)
+        #expect(try object(order(#""account":"anna","product_id":"coins""#))["shop_order_id"] is NSNull)
+        for other in [
+            #""account":"ben","product_id":"coins""#, #""account":"anna","product_id":"gems""#,
+        ] {
+            let refused = order(other + #","shop_order_id":"2026-648-订单""#)
+            #expect(refused.status == 409 && refused.code == "shop-order-taken")
+        }
+        for text in [#""""#, #""\#(String(repeating: "1", count: 256))""#, #""a\u0000""#] {
+            #expect(order(#""account":"anna","product_id":"coins","shop_order_id":\#(text)"#).code == "invalid-text")
+        }
+        #expect(order(#""account":"anna","product_id":"coins","shop_order_id":7"#).code == "invalid-request")
+        let token = try #require(made["token"] as? String)
+        let bought = try transaction("1") {
+            ($0.productID, $0.productType, $0.appAccountToken) = ("gems", .consumable, token)
+        }
+        let gems = try object(order(#""account":"anna","product_id":"gems","shop_order_id":"7""#))
+        let id = try #require(gems["order_id"] as? String)
+        #expect(try redeem(bought, "anna") == ["granted"])
+        let found = try object(send("GET", "/v1/orders/\(id)"))
+        #expect(found["shop_order_id"] as? String == "7" && found["transaction_id"] as? String == "1")
+        let event = try #require(ledger.texts("SELECT event FROM outbox").last?.first)
+        let told = try #require(JSONSerialization.jsonObject(with: Data(event.utf8)) as? [String: Any])
+        #expect(told["order_id"] as? String == id && told["shop_order_id"] as? String == "7")
+        #expect(told["account_token"] as? String == token && told["length"] is NSNull)
+        #expect(told["purchase_date"] as? String != nil)
+        let story = try object(
+            send("GET", "/v1/transactions/production/\(MintedEvidence.bundleID)/1", token: Self.supportKey))
+        #expect(story["order_id"] as? String == id && story["shop_order_id"] as? String == "7")
+    }
+
+    @Test func `an answer says of a subscription that does not renew that its length is unknown`() throws {
+        let card = try transaction("1") { ($0.productID, $0.productType) = ("card", .nonRenewingSubscription) }
+        let body = #"{"account":"anna","evidence":"\#(card)"}"#
+        let outcomes = try object(send("POST", "/v1/redeem", body))["outcomes"] as? [[String: Any]]
+        let outcome = try #require(outcomes?.first)
+        #expect(outcome["outcome"] as? String == "granted" && outcome["length"] as? String == "unknown")
+        #expect(outcome["until"] is NSNull && outcome["purchase_date"] as? String != nil)
+        let items = try object(send("GET", "/v1/accounts/anna/entitlements"))["items"] as? [[String: Any]]
+        #expect(items?.map { $0["length"] as? String } == ["unknown"])
+        let pro = try transaction("2") { $0.productType = .nonConsumable }
+        let other = try object(send("POST", "/v1/redeem", #"{"account":"anna","evidence":"\#(pro)"}"#))
+        #expect((other["outcomes"] as? [[String: Any]])?.first?["length"] is NSNull)
+    }
+
+    @Test func `Apple's order is called so where support asked about one`() throws {
+        let name = TransactionName(
+            environment: .production, bundleID: MintedEvidence.bundleID, transactionID: "MX1A2B3C4D")
+        try ledger.recordAsking(about: [name], reason: "the customer's invoice", answer: "unknown")
+        let path = "/v1/transactions/production/\(MintedEvidence.bundleID)/MX1A2B3C4D"
+        let story = try object(send("GET", path, token: Self.supportKey))
+        for named in try [story, #require((story["acts"] as? [[String: Any]])?.first)] {
+            #expect(named["apple_order_id"] as? String == "MX1A2B3C4D" && named["transaction_id"] is NSNull)
+        }
+    }
+
     @Test(arguments: [
         ("POST", "/v1/accounts/anna/token", "", "", 400, "invalid-json"),
         ("POST", "/v1/accounts/anna/token", "[]", "", 400, "invalid-json"),

@@ -1,3 +1,4 @@
+import AppStoreReceipt
 import Foundation
 @testable import HTTPService
 @testable import LedgerService
@@ -46,6 +47,28 @@ import TrialSupport
         }
         #expect(lines.withLock { $0.count { $0.contains("period-ended-unheard") } } == 3)
         #expect(lines.withLock { $0.count { $0.contains("status-mismatch") } } == 3)
+    }
+
+    @Test func `what is granted without an end is told once a product and day`() {
+        let lines = Guarded<[String]>([])
+        let now = Guarded(Instant(millisecondsSince1970: 1_750_000_000_000))
+        let log = ServiceLog(detail: .none) { line in
+            lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) }
+        }
+        let unknown = UnknownLengths(log) { now.withLock(\.self) }
+        // The bytes are compared: the two are another product.
+        for product in ["card", "card", "caf\u{e9}", "cafe\u{301}", "card"] { unknown.add(product) }
+        #expect(lines.withLock(\.count) == 3)
+        #expect(lines.withLock { $0[0].contains(#""event":"length-unknown","product_id":"card"}"#) })
+        now.withLock { $0 = Instant(millisecondsSince1970: 1_750_031_999_999) }
+        unknown.add("card")
+        #expect(lines.withLock(\.count) == 3)
+        // It is the next day.
+        now.withLock { $0 = Instant(millisecondsSince1970: 1_750_032_000_000) }
+        for _ in 0..<2 { unknown.add("card") }
+        #expect(lines.withLock(\.count) == 4)
+        for number in 0..<2000 { unknown.add("\(number)") }
+        #expect(lines.withLock(\.count) == 1003)
     }
 
     @Test func `a purchase that went to another account than its token's is told and counted`() {

@@ -74,22 +74,35 @@ struct RecoverRouteTests {
     @Test func `the order id of an invoice is redeemed for the account that support names`() throws {
         let coins = buy()
         let order = FakeAppStore.orderID(of: coins.transactionID)
-        let (status, recorded) = try recover(#"{"order_id":"\#(order)"}"#)
+        let (status, recorded) = try recover(#"{"apple_order_id":"\#(order)"}"#)
         #expect(status == 200 && recorded["transactions"] as? [String] == [coins.transactionID])
         #expect(outcomes(recorded) == [])
-        #expect(outcomes(try recover(#"{"order_id":"\#(order)","account":"anna"}"#).1) == ["granted"])
+        #expect(outcomes(try recover(#"{"apple_order_id":"\#(order)","account":"anna"}"#).1) == ["granted"])
         #expect(
             outcomes(try recover(#"{"transaction_id":"\#(coins.transactionID)","account":"anna"}"#).1) == [
                 "already-yours"
             ])
-        #expect(outcomes(try recover(#"{"order_id":"\#(order)","account":"ben"}"#).1) == ["belongs-to-another"])
+        #expect(outcomes(try recover(#"{"apple_order_id":"\#(order)","account":"ben"}"#).1) == ["belongs-to-another"])
+    }
+
+    @Test(arguments: [
+        #"{"order_id":"MX1A2B3C4D"}"#, #"{"order_id":"0b7c","account":"anna"}"#, #"{"\u006frder_id":null}"#,
+        #"{"transaction_id":"1","order_id":"MX1A2B3C4D"}"#, #"{"acount":"anna","order_id":"MX1A2B3C4D"}"#,
+    ])
+    func `an order of the ledger is none of Apple's, whose name is said`(body: String) throws {
+        let (status, answer) = try recover(body)
+        let message = (answer["error"] as? [String: Any])?["message"] as? String
+        #expect(status == 400 && code(answer) == "invalid-request")
+        // The first fault is told.
+        #expect(message?.contains("'apple_order_id'") == true, "\(message ?? "")")
+        #expect(message?.contains("'order_id' is an order of this ledger") == !body.contains("acount"))
     }
 
     @Test func `what support asks for an account is among its attempts, found by the id, and nobody's is not`() throws {
         let order = FakeAppStore.orderID(of: buy().transactionID)
         for body in [
-            #"{"order_id":"\#(order)"}"#, #"{"order_id":"\#(order)","account":"anna"}"#,
-            #"{"order_id":"MX77","account":"anna"}"#,
+            #"{"apple_order_id":"\#(order)"}"#, #"{"apple_order_id":"\#(order)","account":"anna"}"#,
+            #"{"apple_order_id":"MX77","account":"anna"}"#,
         ] { _ = try recover(body) }
         try attempts.write()
         #expect(
@@ -129,7 +142,7 @@ struct RecoverRouteTests {
 
     @Test(arguments: [
         (#"{}"#, 400, "invalid-request"),
-        (#"{"transaction_id":"1","order_id":"2"}"#, 400, "invalid-request"),
+        (#"{"transaction_id":"1","apple_order_id":"2"}"#, 400, "invalid-request"),
         (#"{"transaction_id":"1","acount":"anna"}"#, 400, "invalid-request"),
         (#"{"transaction_id":1}"#, 400, "invalid-request"),
         (#"{"transaction_id":"1","skip_refused":true}"#, 400, "invalid-request"),
@@ -145,7 +158,7 @@ struct RecoverRouteTests {
         (#"{"transaction_id":"GPA.3345-1234-5678-90123"}"#, 400, "invalid-request"),
         ("[]", 400, "invalid-json"),
         (#"{"transaction_id":"77"}"#, 404, "unknown-to-apple"),
-        (#"{"order_id":"MX77"}"#, 404, "unknown-to-apple"),
+        (#"{"apple_order_id":"MX77"}"#, 404, "unknown-to-apple"),
     ])
     func `what names no purchase is refused`(body: String, status: Int, expected: String) throws {
         let (found, answer) = try recover(body)
@@ -227,7 +240,7 @@ struct RecoverRouteTests {
         func ask(_ members: String) throws -> (status: Int, [String: Any]) {
             try tests.recover(#"{"account":"anna",\#(members)}"#)
         }
-        for id in [#""transaction_id":"\#(coins.transactionID)""#, #""order_id":"\#(order)""#] {
+        for id in [#""transaction_id":"\#(coins.transactionID)""#, #""apple_order_id":"\#(order)""#] {
             for environment in ["", #","environment":"xcode""#, #","environment":null"#] {
                 let (status, answer) = try ask(id + environment)
                 #expect(status == 400 && tests.code(answer) == "invalid-request", "\(id)\(environment)")

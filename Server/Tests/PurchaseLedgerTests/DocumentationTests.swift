@@ -169,9 +169,9 @@ import Testing
         var sequences: [Int64] = []
         func told(
             _ account: String, _ environment: AppStoreEnvironment?, _ app: String?, _ grant: String, _ product: String,
-            _ quantity: Int64, _ until: Instant?, _ sequence: Int64
+            _ quantity: Int64, _ until: Instant?, _ sequence: Int64, _ bought: Instant, _ length: String?
         ) {
-            #expect(until == nil)
+            #expect(until == nil && length == nil && bought == coins.purchaseDate)
             delivered.append("\(account) \(environment?.rawValue ?? "") \(app ?? "") \(grant) \(product) \(quantity)")
             sequences.append(sequence)
         }
@@ -180,14 +180,16 @@ import Testing
             let redemption = try ledger.redeem(verifier.verify(body), for: account)
             for outcome in redemption.outcomes {
                 let (environment, app, product) = (outcome.environment, outcome.bundleID, outcome.productID)
+                let (sequence, bought, length) = (redemption.sequence, outcome.purchaseDate, outcome.length)
                 if outcome.grantedAs != outcome.transactionID {
                     told(
-                        account, environment, app, outcome.transactionID, product, 0, outcome.until, redemption.sequence
-                    )
+                        account, environment, app, outcome.transactionID, product, 0, outcome.until, sequence, bought,
+                        length)
                 }
                 if let grant = outcome.grantedAs {
                     told(
-                        account, environment, app, grant, product, outcome.quantity, outcome.until, redemption.sequence)
+                        account, environment, app, grant, product, outcome.quantity, outcome.until, sequence, bought,
+                        length)
                 }
             }
         }
@@ -201,11 +203,12 @@ import Testing
             "let redemption = try ledger.redeem(verifier.verify(body), for: account)",
             "for outcome in redemption.outcomes {",
             "    let (environment, app, product) = (outcome.environment, outcome.bundleID, outcome.productID)",
+            "    let (sequence, bought, length) = (redemption.sequence, outcome.purchaseDate, outcome.length)",
             "    if outcome.grantedAs != outcome.transactionID {",
-            "        told(account, environment, app, outcome.transactionID, product, 0, outcome.until, redemption.sequence)",
+            "        told(account, environment, app, outcome.transactionID, product, 0, outcome.until, sequence, bought, length)",
             "    }",
             "    if let grant = outcome.grantedAs {",
-            "        told(account, environment, app, grant, product, outcome.quantity, outcome.until, redemption.sequence)",
+            "        told(account, environment, app, grant, product, outcome.quantity, outcome.until, sequence, bought, length)",
             "    }",
             "}",
         ]

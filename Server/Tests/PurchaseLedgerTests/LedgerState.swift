@@ -54,7 +54,11 @@ extension PurchaseLedger {
 /// The tests read events as a backend does.
 extension LedgerEvent: Decodable {
     private enum CodingKeys: String, CodingKey {
-        case id, account, sequence, kind, cause, environment, quantity, seats, until, at
+        case id, account, sequence, kind, cause, environment, quantity, seats, until, length, at
+        case purchaseDate = "purchase_date"
+        case accountToken = "account_token"
+        case orderID = "order_id"
+        case shopOrderID = "shop_order_id"
         case bundleID = "bundle_id"
         case productID = "product_id"
         case transactionID = "transaction_id"
@@ -84,9 +88,15 @@ extension LedgerEvent: Decodable {
             originalTransactionID: try container.decode(String?.self, forKey: .originalTransactionID),
             quantity: try container.decode(Int64.self, forKey: .quantity),
             previousQuantity: try container.decode(Int64.self, forKey: .previousQuantity),
-            // Events of 0.3.0 have no such member.
-            seats: try container.decodeIfPresent(Int64.self, forKey: .seats),
-            until: try date(.until), at: try #require(try date(.at)))
+            seats: try container.decode(Int64?.self, forKey: .seats),
+            until: try date(.until), purchaseDate: try date(.purchaseDate),
+            length: try container.decode(String?.self, forKey: .length), at: try #require(try date(.at)))
+        accountToken = try container.decode(String?.self, forKey: .accountToken).map(AppAccountToken.init)
+        let shopOrderID = try container.decode(String?.self, forKey: .shopOrderID)
+        order = try container.decode(String?.self, forKey: .orderID).map {
+            NamedOrder(id: $0, shopOrderID: shopOrderID)
+        }
+        #expect(order != nil || shopOrderID == nil)
     }
 }
 

@@ -211,7 +211,9 @@ import Testing
                 // Every second one was granted.
                 try connection.run(
                     """
-                    INSERT INTO orders SELECT 'order ' || i, 'account ' || i, 'production', 'com.example.app', 'coins',
+                    INSERT INTO orders (id, account, environment, bundle_id, product_id, token, idempotency_key,
+                        created_at, transaction_id)
+                    SELECT 'order ' || i, 'account ' || i, 'production', 'com.example.app', 'coins',
                         'token', NULL, i, CASE WHEN i % 2 = 0 THEN 'transaction ' || i END
                     FROM \(numbers) AS numbers
                     """)

@@ -9,7 +9,11 @@ struct OrdersModel {
         var account: String
         let productID: String
         let createdAt: Instant
+        let token: AppAccountToken
+        let shopOrderID: String?
         var transactionID: String?
+        /// Whether events name it.
+        var isNamed = false
     }
 
     private struct Place: Hashable {
@@ -160,6 +164,26 @@ struct OrdersModel {
 
     mutating func add(_ order: Order) { orders.append(order) }
 
+    // MARK: What events name
+
+    private static func token(of item: Entitlements.Item) -> AppAccountToken? {
+        item.appAccountToken.flatMap { AppAccountToken(uuid: $0.description) }
+    }
+
+    /// The token of a transaction, if it is an account's.
+    func accountToken(_ transactionID: String, _ account: String, at now: Instant) -> AppAccountToken? {
+        let items = items(Set(purchases.map(\.originalTransactionID)), at: now)
+        guard let item = items.first(where: { $0.transactionID == transactionID }), let token = Self.token(of: item),
+            let holder = tokens[token], holder.account == account, !holder.isRetired
+        else { return nil }
+        return token
+    }
+
+    /// The order that is known to be a transaction's.
+    func order(_ transactionID: String, _ account: String) -> Order? {
+        orders.first { $0.isNamed && $0.transactionID == transactionID && $0.account == account }
+    }
+
     // MARK: What follows
 
     private mutating func add(_ evidence: VerifiedEvidence) {
@@ -247,7 +271,12 @@ struct OrdersModel {
                 && order.createdAt + .seconds(72 * 3600) > now
         }
         let oldest = open.min { (orders[$0].createdAt, orders[$0].id) < (orders[$1].createdAt, orders[$1].id) }
-        if let oldest {
+        let token = Self.token(of: item)
+        let fitting = token == nil ? open : open.filter { orders[$0].token == token }
+        if fitting.count == 1 {
+            orders[fitting[0]].transactionID = item.transactionID
+            orders[fitting[0]].isNamed = true
+        } else if let oldest {
             orders[oldest].transactionID = item.transactionID
         } else {
             unordered.insert(item.transactionID)

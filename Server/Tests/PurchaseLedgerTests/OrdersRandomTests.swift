@@ -33,6 +33,7 @@ import Testing
         var models: [OrdersModel]
         var backup: [OrdersModel]?
         var backend: Backend? = Backend()
+        var seen: Set<String> = []
 
         init(_ place: Place, _ customers: [TokenCustomer], _ generator: SeededGenerator) throws {
             var generator = generator
@@ -46,6 +47,17 @@ import Testing
             }
             (self.policy, self.customers, self.generator) = (policy, customers, generator)
             models = customers.map { _ in OrdersModel(policy) }
+            // Some accounts order with the token with which they buy, as most apps do.
+            let ledger = try restorable.ledger
+            for index in customers.indices where index % 3 > 0 {
+                let (token, account) = (customers[index].tokens[0], customers[index].accounts[0])
+                #expect(models[index].token(token, for: account, at: day(0)) == true)
+                try ledger.store.write { (connection) throws(LedgerError) in
+                    try connection.write(
+                        "INSERT INTO account_tokens VALUES ($1, $2, 'made', $3, NULL)",
+                        [.text(token.description), .text(account), SQLValue(day(0))])
+                }
+            }
         }
 
         mutating func run() throws {
@@ -96,9 +108,25 @@ import Testing
                 }
             case 31..<35:
                 let product = ["coins", "pro", "monthly"].randomElement(using: &generator) ?? ""
-                let order = try ledger.order(
-                    product, for: account, bundleID: Minted.bundleID, in: .production, at: now)
-                models[index].add(.init(id: order.id, account: account, productID: product, createdAt: now))
+                let number = Int.random(in: 0..<16, using: &generator)
+                let shopOrderID = number < 8 ? "order \(number) of customer \(customer.number)" : nil
+                let known = shopOrderID.flatMap { id in models[index].orders.first { $0.shopOrderID == id } }
+                let order: Order
+                do throws(LedgerError) {
+                    order = try ledger.order(
+                        product, for: account, bundleID: Minted.bundleID, in: .production, shopOrderID: shopOrderID,
+                        at: now)
+                } catch {
+                    #expect(error.code == .shopOrderTaken)
+                    #expect(known.map { $0.account != account || $0.productID != product } == true)
+                    return
+                }
+                #expect(known.map { $0.id == order.id && $0.account == account && $0.productID == product } ?? true)
+                if known != nil { return }
+                models[index].add(
+                    .init(
+                        id: order.id, account: account, productID: product, createdAt: now, token: order.token,
+                        shopOrderID: shopOrderID))
                 if models[index].tokens[order.token] == nil {
                     #expect(models[index].token(order.token, for: account, at: now) == true)
                 }
@@ -156,7 +184,15 @@ import Testing
             }
         }
 
-        private func compare(_ index: Int, _ date: Double) throws {
+        /// The events since the last step.
+        private mutating func unseenEvents(_ ledger: PurchaseLedger) throws -> [LedgerEvent] {
+            let rows = try ledger.store.read { (connection) throws(LedgerError) in
+                try connection.run("SELECT id, event FROM outbox ORDER BY account, sequence")
+            }
+            return try rows.filter { seen.insert(try $0.text(0)).inserted }.map { try StoredJSON.decode($0.text(1)) }
+        }
+
+        private mutating func compare(_ index: Int, _ date: Double) throws {
             let (customer, model, ledger) = (customers[index], models[index], try restorable.ledger)
             func rows(_ statement: String) throws -> [[String]] {
                 let rows = try ledger.store.read { (connection) throws(LedgerError) in try connection.run(statement) }
@@ -182,9 +218,27 @@ import Testing
             #expect(told.sorted() == model.conflicts.sorted(), "seed \(generator.seed), customer \(customer.number)")
             let unordered = Set(try rows("SELECT transaction_id FROM unordered_purchases").map { $0[0] }.filter(isMine))
             #expect(unordered == model.unordered, "seed \(generator.seed), customer \(customer.number)")
+            for event in try unseenEvents(ledger) {
+                guard
+                    let model = models.indices.first(where: {
+                        customers[$0].transactionIDs.contains(event.transactionID)
+                    })
+                    .map({ models[$0] })
+                else { continue }
+                if event.kind == .conflict {
+                    #expect(event.accountToken == nil)
+                    continue
+                }
+                let order = model.order(event.transactionID, event.account)
+                #expect(event.order?.id == order?.id && event.order?.shopOrderID == order?.shopOrderID)
+                guard event.cause != .transfer else { continue }
+                let token = model.accountToken(event.transactionID, event.account, at: day(date))
+                #expect(event.accountToken == token, "seed \(generator.seed), customer \(customer.number)")
+            }
             for order in model.orders {
                 let found = try ledger.order(order.id, at: day(date))
                 #expect(found.account == order.account && found.transactionID == order.transactionID)
+                #expect(found.shopOrderID == order.shopOrderID && found.token == order.token)
                 let isLate = order.createdAt + .seconds(72 * 3600) <= day(date)
                 let state: Order.State =
                     order.transactionID.map { model.grants[$0]?.quantity ?? 0 > 0 ? .granted : .refunded }

@@ -127,7 +127,7 @@ extension RaceTests {
         let wasRaised = Guarded(false)
         try ledger.store.write { (connection) throws(LedgerError) in
             _ = try connection.post(
-                [grant.event(.granted, .redeem, "1", before: 0, at: day(1))], Surroundings(), at: day(1))
+                [grant.event(.granted, .redeem, nil, before: 0, at: day(1))], LedgerPolicy(), at: day(1))
             do { try raise() } catch { return }
             wasRaised.withLock { $0 = true }
         }

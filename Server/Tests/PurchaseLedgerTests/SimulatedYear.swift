@@ -534,7 +534,9 @@ final class SimulatedYear: @unchecked Sendable {
         let product = ["coins", "pro 0", "every 30"][choice % 3]
         let order = try server.ledger.order(product, for: name, bundleID: app.bundleID, in: .production, at: date)
         trace("order \(order.id) \(order.token)")
-        contents.models[customer].add(.init(id: order.id, account: name, productID: product, createdAt: date))
+        contents.models[customer].add(
+            .init(
+                id: order.id, account: name, productID: product, createdAt: date, token: order.token, shopOrderID: nil))
         if contents.models[customer].tokens[order.token] == nil {
             try require(
                 contents.models[customer].token(order.token, for: name, at: date) == true, "the order's token is taken")

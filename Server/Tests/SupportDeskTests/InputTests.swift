@@ -1,5 +1,6 @@
 import Foundation
 @testable import HTTPService
+@testable import PurchaseLedger
 @testable import SupportDesk
 import StrictText
 import Testing
@@ -95,8 +96,9 @@ import TrialSupport
         #expect(clues(Array((0..<100).map { "word\($0)" }.joined(separator: " ").utf8)).hasMore)
         #expect(clues(Array("It is 340000000000001! Or com.example.app.".utf8)).words.contains("340000000000001"))
         #expect(
-            Clues.isOrderID("MX1A2B3C4D") && Clues.isOrderID("MXABCDEFGH") && !Clues.isOrderID("mx1a2b3c4d")
-                && !Clues.isOrderID("MARIA"))
+            TransactionName.isAppleOrder("MX1A2B3C4D") && TransactionName.isAppleOrder("MXABCDEFGH")
+                && !TransactionName.isAppleOrder("mx1a2b3c4d")
+                && !TransactionName.isAppleOrder("MARIA"))
         #expect(Clues.isTransactionID("340000000000001") && !Clues.isTransactionID("34000000x"))
         #expect(!Clues.isTransactionID("0340000000000001") && !Clues.isTransactionID("12345678901234567890"))
     }

@@ -71,6 +71,46 @@ import TrialSupport
         #expect(account.contains("Account 安娜") && account.contains("The evidence shows no active subscription"))
     }
 
+    @Test(arguments: ["20260648-订单7", "GO-648-0001", "6.48元/单 7"])
+    func `a shop's order leads to its account and to its purchase`(shopOrderID: String) throws {
+        let desk = try DeskFixture()
+        var policy = LedgerPolicy()
+        policy.orders = OrderPolicy()
+        let shop = try PurchaseLedger(desk.folder.appending(path: "ledger.db").path, policy: policy)
+        _ = try shop.order(
+            "com.example.app.coins", for: "anna", bundleID: MintedEvidence.bundleID, in: .production,
+            shopOrderID: shopOrderID, at: desk.date)
+        let browser = try desk.browser()
+        #expect(try words(browser.search(shopOrderID)).contains("Account anna"))
+        _ = try shop.redeem(desk.desk.verifier.verify(desk.coins(id)), for: "anna", at: desk.date)
+        let page = try words(browser.search(shopOrderID))
+        #expect(page.contains("Account anna") && page.contains("Order of your shop \(shopOrderID)"), "\(page)")
+        #expect(page.contains("anna has it: 3 × com.example.app.coins."))
+        #expect(try !words(browser.search("another")).contains("Account anna"))
+    }
+
+    @Test(arguments: [
+        ("en", "Its length is unknown, so it has no end", "card, without an end: its length is unknown"),
+        ("zh-Hans", "期限未知，因此没有到期时间", "期限未知，没有到期时间（"),
+    ])
+    func `a subscription without a stated length is told as one without an end`(
+        language: String, story: String, item: String
+    ) throws {
+        let desk = try DeskFixture()
+        let card = try desk.coins(id) {
+            ($0.productType, $0.productID, $0.quantity) = (.nonRenewingSubscription, "card", 1)
+        }
+        #expect(try desk.redeem(card, for: "anna") == [.granted])
+        let browser = try desk.browser()
+        let saved = try browser.post("/settings", [("language", language), ("zone", "Asia/Shanghai")])
+        let view = try #require(saved.cookies.first?.prefix { $0 != ";" })
+        for (text, sentence) in [(id, story), ("anna", item)] {
+            let answer = try desk.post(
+                "/search", [("form", browser.form), ("text", text)], cookie: browser.cookie + "; " + view)
+            #expect(words(answer.text).contains(sentence), "\(words(answer.text))")
+        }
+    }
+
     @Test(arguments: [1, 20, 21])
     func `an account is shown with its newest tokens`(count: Int) throws {
         let desk = try DeskFixture()
@@ -187,9 +227,32 @@ import TrialSupport
         #expect(page.contains("<html lang=\"zh-Hans\">"))
         #expect(words(page).contains("已发放给 安娜 ：3 × com.example.app.coins"))
         #expect(!words(page).contains("Granted") && !words(page).contains("Your backend"))
+        // Who chose no time zone reads that of the language.
+        let signedIn = try desk.post("/sign-in", [("token", DeskFixture.staff), ("language", "zh-Hans")])
+        #expect(signedIn.cookies.contains { $0.contains("zh-Hans|Asia/Shanghai") }, "\(signedIn.cookies)")
+        let english = try desk.post(
+            "/sign-in", [("token", DeskFixture.staff), ("language", "en")], headers: ["Accept-Language: zh-CN"])
+        #expect(english.cookies.contains { $0.contains("=en|;") }, "\(english.cookies)")
+        let kept = try desk.post(
+            "/sign-in", [("token", DeskFixture.staff), ("language", "zh-Hans")], cookie: String(view))
+        #expect(kept.cookies.contains { $0.contains("zh-Hans|;") }, "\(kept.cookies)")
         // A stranger is asked in the language of the browser.
         let chinese = try desk.get("/", headers: ["Accept-Language: zh-CN,zh;q=0.9"]).text
         #expect(chinese.contains("登录"))
+    }
+
+    /// The words of one thing, and those that are not it.
+    @Test func `Chinese texts have one word for one thing`() {
+        let wrong = [
+            "账户", "帐户", "帐号", "顾客", "续期", "运营者", "项目", "价款", "部分变更", "回答", "正式服务", "所固定",
+            "本机的 App Store",
+        ]
+        for phrase in SupportPhrase.allCases {
+            let text = "\(phrase.text(in: .simplifiedChinese))"
+            #expect(!wrong.contains { text.contains($0) }, "\(text)")
+            // A consumable cannot be restored.
+            if text.contains("恢复购买") { #expect(text.contains("重新打开 App") && text.contains("非消耗型"), "\(text)") }
+        }
     }
 
     @Test func `evidence that was refused has its report, and what only Apple knows is said to be that`() throws {

@@ -9,7 +9,7 @@ struct ImportBatch {
     /// The number of the import.
     let run: Int64
     let now: Instant
-    private(set) var tokenConflicts: [TokenConflict] = []
+    private(set) var notices = LedgerNotices()
     private var tokenCounts: [UTF8Bytes: Int64] = [:]
 
     init(_ connection: any SQLConnection, _ policy: LedgerPolicy, run: Int64, at now: Instant) {
@@ -65,7 +65,7 @@ struct ImportBatch {
         let name = UTF8Bytes(account)
         let count = if let known = tokenCounts[name] { known } else { try connection.tokenCount(of: account) }
         guard count < PurchaseLedger.maximumTokenCount else { return .conflict("too-many-tokens") }
-        tokenConflicts += try connection.register(
+        notices += try connection.register(
             AccountTokens.Registration(token: token, account: account, isMade: false), policy, import: run, at: now)
         tokenCounts[name] = count + 1
         return .added
@@ -97,7 +97,7 @@ struct ImportBatch {
         guard let redemption = try RedemptionRequest.answer([request], connection)[0] else {
             throw LedgerError(.storeFailed, "no answer for a line")
         }
-        tokenConflicts += redemption.tokenConflicts
+        notices += redemption.notices
         let outcomes = redemption.outcomes.map(\.outcome)
         let conflicts: [Outcome] = [.belongsToAnother, .notYours, .tokenMissing]
         let outcome: ImportedLine.Outcome =
@@ -198,7 +198,7 @@ struct ImportBatch {
         var transaction = try LedgerTransaction(recording: related, policy, connection, .redeem, at: now)
         transaction.importRun = run
         try transaction.settle()
-        tokenConflicts += transaction.tokenConflicts
+        notices += transaction.notices
     }
 }
 

@@ -22,8 +22,8 @@ extension PurchaseLedger {
         words: @escaping ([ImportedLine.Result]) -> String = { _ in "" }
     ) throws(LedgerError) -> [ImportedLine.Result] {
         let before = run
-        let (results, after, conflicts) = try store.write {
-            [policy] (connection) throws(LedgerError) -> ([ImportedLine.Result], ImportRun, [TokenConflict]) in
+        let (results, after, notices) = try store.write {
+            [policy] (connection) throws(LedgerError) -> ([ImportedLine.Result], ImportRun, LedgerNotices) in
             var batch = ImportBatch(connection, policy, run: before.id, at: now)
             try batch.lock(lines)
             var results: [ImportedLine.Result] = []
@@ -32,10 +32,10 @@ extension PurchaseLedger {
             run.progress.count(results)
             run.untold = words(results)
             try connection.record(run, .unfinished, at: now)
-            return (results, run, batch.tokenConflicts)
+            return (results, run, batch.notices)
         }
         run = after
-        report(conflicts)
+        report(notices)
         return results
     }
 }

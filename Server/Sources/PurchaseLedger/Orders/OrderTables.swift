@@ -39,6 +39,20 @@ enum OrderTables {
         ]
     }
 
+    /// What shops call their orders, and whether it is known that a purchase is of the order that it closed. What is told
+    /// again of what an older version told has every member, too.
+    static func shopOrders(_ dialect: SQLDialect) -> [String] {
+        [
+            "ALTER TABLE orders ADD COLUMN shop_order_id \(dialect.text)",
+            "ALTER TABLE orders ADD COLUMN is_named BIGINT",
+            "CREATE UNIQUE INDEX orders_by_shop_order ON orders (shop_order_id)",
+            """
+            UPDATE outbox SET event = '{"account_token":null,"length":null,"order_id":null,"purchase_date":null,"seats":null,'
+                || '"shop_order_id":null,' || substr(event, 2)
+            """,
+        ]
+    }
+
     /// An account can have thousands of tokens, which are listed in parts.
     static let tokensByDate = [
         "DROP INDEX account_tokens_of_account",

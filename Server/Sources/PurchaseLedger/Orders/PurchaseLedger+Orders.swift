@@ -34,6 +34,14 @@ public struct Order: Sendable {
     public let state: State
     /// The transaction that came of it; `nil` for none.
     public let transactionID: String?
+    /// The shop's own identifier of the order; `nil` for none.
+    public let shopOrderID: String?
+}
+
+/// An order that a purchase is known to be of.
+struct NamedOrder: Sendable {
+    let id: String
+    let shopOrderID: String?
 }
 
 /// A new purchase that no order announced. It was granted all the same.
@@ -68,7 +76,9 @@ extension PurchaseLedger {
 
     /// Records that an account is about to buy a product, and returns the order, which has the account's token.
     ///
-    /// The next new purchase of the account, app, environment and product closes its oldest open order.
+    /// The next new purchase of the account, app, environment and product closes one of its open orders: the only one
+    /// with the token of the purchase, or of a purchase without a token the only one there is. Events name it. If there
+    /// are several, the oldest is closed, and events name none.
     ///
     /// - Parameters:
     ///   - productID: The product's identifier.
@@ -76,16 +86,18 @@ extension PurchaseLedger {
     ///   - bundleID: The app's bundle id.
     ///   - environment: The environment of the purchase.
     ///   - idempotencyKey: A text of 1 to 255 bytes that is the same when the request is sent again: the answer is the same order. `nil` for none.
+    ///   - shopOrderID: The shop's own identifier of the order, 1 to 255 bytes, which events have; `nil` for none. The same one, for the same account, product, app and environment, is the same order.
     ///   - now: The date of the order.
-    /// - Throws: `idempotency-key-reused` if the key belongs to an order of the account for something else, and `too-many-orders` if the account has 100 open orders, or with a key 1,000.
+    /// - Throws: `idempotency-key-reused` if the key belongs to an order of the account for something else, `shop-order-taken` if `shopOrderID` does, and `too-many-orders` if the account has 100 open orders, or with a key or `shopOrderID` 1,000.
     public func order(
         _ productID: String, for account: String, bundleID: String, in environment: AppStoreEnvironment,
-        idempotencyKey: String? = nil, at now: Instant = .now
+        idempotencyKey: String? = nil, shopOrderID: String? = nil, at now: Instant = .now
     ) throws(LedgerError) -> Order {
         for (text, name) in [(account, "account"), (productID, "product_id"), (bundleID, "bundle_id")]
             as [(String, StaticString)]
         { try LedgerText.check(text, name) }
         if let idempotencyKey { try LedgerText.check(idempotencyKey, "idempotency_key") }
+        if let shopOrderID { try LedgerText.check(shopOrderID, "shop_order_id") }
         let orderTime = policy.orderTime
         let (id, random) = (policy.surroundings.makeID(), AppAccountToken.random(policy.surroundings))
         return try store.write { [policy] (connection) throws(LedgerError) -> Order in
@@ -104,15 +116,17 @@ extension PurchaseLedger {
             )
             let rows = try connection.run(
                 """
-                INSERT INTO orders VALUES ($1, $2, $3, $4, $5, $6, $7, $8, NULL) ON CONFLICT DO NOTHING RETURNING id
+                INSERT INTO orders (id, account, environment, bundle_id, product_id, token, idempotency_key, created_at,
+                    shop_order_id)
+                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING RETURNING id
                 """,
                 [
                     .text(id), .text(account), .text(environment.rawValue), .text(bundleID), .text(productID),
-                    .text(token.description), SQLValue(idempotencyKey), SQLValue(now),
+                    .text(token.description), SQLValue(idempotencyKey), SQLValue(now), SQLValue(shopOrderID),
                 ])
             guard rows.isEmpty else {
                 let limits = Self.maximumOrderCounts
-                let limit = idempotencyKey == nil ? limits.withoutKey : limits.withKey
+                let limit = idempotencyKey == nil && shopOrderID == nil ? limits.withoutKey : limits.withKey
                 let open = try connection.run(
                     """
                     SELECT COUNT(*) FROM (SELECT 1 FROM orders WHERE account = $1 AND transaction_id IS NULL
@@ -123,15 +137,32 @@ extension PurchaseLedger {
                 }
                 return Order(
                     id: id, account: account, environment: environment, bundleID: bundleID, productID: productID,
-                    token: token, createdAt: now, state: .open, transactionID: nil)
+                    token: token, createdAt: now, state: .open, transactionID: nil, shopOrderID: shopOrderID)
+            }
+            func isSame(_ known: Order) -> Bool {
+                known.productID.hasSameBytes(as: productID) && known.bundleID.hasSameBytes(as: bundleID)
+                    && known.environment == environment
+            }
+            if let idempotencyKey,
+                let known = try connection.orders(
+                    "orders.account = $1 AND orders.idempotency_key = $2", [.text(account), .text(idempotencyKey)],
+                    orderTime, at: now
+                ).first
+            {
+                guard isSame(known), known.shopOrderID.map(UTF8Bytes.init) == shopOrderID.map(UTF8Bytes.init) else {
+                    throw LedgerError(.idempotencyKeyReused, "")
+                }
+                return known
             }
             let known = try connection.orders(
-                "orders.account = $1 AND orders.idempotency_key = $2", [.text(account), SQLValue(idempotencyKey)],
-                orderTime, at: now
+                "orders.shop_order_id = $1", [SQLValue(shopOrderID)], orderTime, at: now
             ).first
-            guard let known, known.productID.hasSameBytes(as: productID), known.bundleID.hasSameBytes(as: bundleID),
-                known.environment == environment
-            else { throw LedgerError(.idempotencyKeyReused, "") }
+            // It was abandoned long ago, and forgotten at this moment.
+            guard let known else { throw .conflict }
+            // What another account ordered is not told.
+            guard known.account.hasSameBytes(as: account), isSame(known) else {
+                throw LedgerError(.shopOrderTaken, "")
+            }
             return known
         }
     }
@@ -220,7 +251,7 @@ extension SQLConnection {
         try run(
             """
             SELECT orders.id, orders.account, orders.environment, orders.bundle_id, orders.product_id,
-                orders.token, orders.created_at, orders.transaction_id, grants.quantity
+                orders.token, orders.created_at, orders.transaction_id, grants.quantity, orders.shop_order_id
             FROM orders LEFT JOIN grants ON grants.environment = orders.environment
                 AND grants.bundle_id = orders.bundle_id AND grants.transaction_id = orders.transaction_id
             WHERE \(condition)
@@ -238,28 +269,49 @@ extension SQLConnection {
                 id: try row.text(0), account: try row.text(1), environment: try row.environment(2),
                 bundleID: try row.text(3), productID: try row.text(4),
                 token: AppAccountToken(try row.text(5)), createdAt: createdAt, state: state,
-                transactionID: transactionID)
+                transactionID: transactionID, shopOrderID: try row.optionalText(9))
         }
     }
+}
 
-    /// Closes the oldest open order for a purchase, or notes that there is none. The account is locked.
-    func closeOrder(of purchase: Grant, _ policy: OrderPolicy, at now: Instant) throws(LedgerError) {
-        let key = purchase.transaction
-        try write(
+/// A new purchase that was granted, which an order can have announced.
+struct NewPurchase {
+    let grant: Grant
+    /// The token that it carries.
+    let token: AppAccountToken?
+
+    /// The statements that close its order, or note that there is none. The account is locked.
+    ///
+    /// DANGEROUS: an order that is named is delivered by shops, whatever it costs. It is the only open one of the product
+    /// with the token of the purchase, or, if that carries none, the only one there is. Else the oldest is closed, and
+    /// not named: an abandoned order is not that of a later purchase.
+    func closingOrder(_ policy: OrderPolicy, at now: Instant) -> [SQLStatement] {
+        let open = """
+            FROM orders WHERE account = $4 AND environment = $1 AND bundle_id = $2 AND product_id = $5
+                AND transaction_id IS NULL AND created_at > $6
             """
-            UPDATE orders SET transaction_id = $3 WHERE id = (
-                SELECT id FROM orders WHERE account = $4 AND environment = $1 AND bundle_id = $2 AND product_id = $5
-                    AND transaction_id IS NULL AND created_at > $6 ORDER BY created_at, id LIMIT 1)
-            """,
-            key.columns + [.text(purchase.account), .text(purchase.productID), SQLValue(now - policy.orderTime)])
-        try write(
+        let named = """
+            SELECT CASE WHEN COUNT(*) = 1 THEN MIN(id) END \(open)\(token == nil ? "" : " AND token = $7")
             """
-            INSERT INTO unordered_purchases
-            SELECT grants.environment, grants.bundle_id, grants.transaction_id, grants.granted_at FROM grants
-            WHERE grants.environment = $1 AND grants.bundle_id = $2 AND grants.transaction_id = $3 AND NOT EXISTS (
-                SELECT 1 FROM orders WHERE orders.account = $4 AND orders.environment = $1 AND orders.bundle_id = $2
-                    AND orders.transaction_id = $3)
-            ON CONFLICT DO NOTHING
-            """, key.columns + [.text(purchase.account)])
+        let parameters =
+            grant.transaction.columns + [
+                .text(grant.account), .text(grant.productID), SQLValue(now - policy.orderTime),
+            ] + (token.map { [.text($0.description)] } ?? [])
+        return [
+            SQLStatement(
+                """
+                UPDATE orders SET transaction_id = $3, is_named = CASE WHEN id = (\(named)) THEN 1 END
+                WHERE id = COALESCE((\(named)), (SELECT id \(open) ORDER BY created_at, id LIMIT 1))
+                """, parameters),
+            SQLStatement(
+                """
+                INSERT INTO unordered_purchases
+                SELECT grants.environment, grants.bundle_id, grants.transaction_id, grants.granted_at FROM grants
+                WHERE grants.environment = $1 AND grants.bundle_id = $2 AND grants.transaction_id = $3 AND NOT EXISTS (
+                    SELECT 1 FROM orders WHERE orders.account = $4 AND orders.environment = $1
+                        AND orders.bundle_id = $2 AND orders.transaction_id = $3)
+                ON CONFLICT DO NOTHING
+                """, Array(parameters.prefix(4))),
+        ]
     }
 }

@@ -22,19 +22,19 @@ extension PurchaseLedger {
             throw LedgerError(.invalidText, "token: a UUID that is not nil")
         }
         let made = stored ?? .random(policy.surroundings)
-        let (isNew, token, conflicts) = try store.decide {
-            [policy] (connection) throws(LedgerError) -> (Bool, AppAccountToken, [TokenConflict]) in
+        let (isNew, token, notices) = try store.decide {
+            [policy] (connection) throws(LedgerError) -> (Bool, AppAccountToken, LedgerNotices) in
             try connection.lockAccount(account, .shared)
-            if let known = try connection.token(of: account, stored) { return (false, known, []) }
+            if let known = try connection.token(of: account, stored) { return (false, known, LedgerNotices()) }
             if connection.isSnapshot { throw .write }
             if stored != nil, try connection.tokenCount(of: account) >= Self.maximumTokenCount {
                 throw LedgerError(.tooManyTokens, "")
             }
-            let conflicts = try connection.register(
+            let notices = try connection.register(
                 AccountTokens.Registration(token: made, account: account, isMade: stored == nil), policy, at: now)
-            return (true, made, conflicts)
+            return (true, made, notices)
         }
-        report(conflicts)
+        report(notices)
         return (token, isNew)
     }
 
@@ -70,7 +70,7 @@ extension SQLConnection {
     func register(
         _ registration: AccountTokens.Registration, _ policy: LedgerPolicy, import importRun: Int64? = nil,
         at now: Instant
-    ) throws(LedgerError) -> [TokenConflict] {
+    ) throws(LedgerError) -> LedgerNotices {
         let waiting = try run(
             "SELECT family_id FROM waiting_tokens WHERE token = $1", [.text(registration.token.description)])
         let numbers = try waiting.map { (row) throws(LedgerError) in try row.integer(0) }
@@ -80,7 +80,7 @@ extension SQLConnection {
             recording: brought, families, families.numbers(of: brought), policy, self, .token, at: now)
         transaction.importRun = importRun
         try transaction.settle()
-        return transaction.tokenConflicts
+        return transaction.notices
     }
 
     /// Returns a stored purchase of each family, by which the family is found and locked.

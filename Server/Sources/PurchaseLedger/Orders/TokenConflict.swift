@@ -3,3 +3,16 @@ public struct TokenConflict: Sendable {
     /// The transaction's identifier.
     public let transactionID: String
 }
+
+/// What the operator is told of a transaction of the database, when it is committed.
+struct LedgerNotices: Sendable {
+    /// What is known since to have the token of another account than its owner's.
+    var tokenConflicts: [TokenConflict] = []
+    /// The products of non-renewing subscriptions that were granted without an end.
+    var unknownLengths: [String] = []
+
+    static func += (notices: inout LedgerNotices, more: LedgerNotices) {
+        notices.tokenConflicts += more.tokenConflicts
+        notices.unknownLengths += more.unknownLengths
+    }
+}

@@ -18,16 +18,16 @@ extension PurchaseLedger {
         let brought = BroughtEvidence(
             transactions.compactMap(\.purchase).map(SignedPurchase.init), renewals.map(SubscriptionRenewal.init))
         let share = WorkShare(weight: max(1, brought.purchases.count))
-        let (conflicts, isChange) = try store.write(share) { [policy] (connection) throws(LedgerError) in
+        let (notices, isChange) = try store.write(share) { [policy] (connection) throws(LedgerError) in
             var transaction = try LedgerTransaction(recording: brought, policy, connection, .reconciliation, at: now)
             try transaction.settle()
             var confirmed = Set(brought.purchases.compactMap(\.keys?.transaction))
             if let asked { confirmed.insert(app.key(asked)) }
             for key in confirmed.sorted() { try connection.confirm(key, at: now) }
             if !confirmed.isEmpty { try connection.countAnswer(about: app, at: now) }
-            return (transaction.tokenConflicts, !transaction.events.isEmpty)
+            return (transaction.notices, !transaction.events.isEmpty)
         }
-        report(conflicts)
+        report(notices)
         return isChange
     }
 
@@ -45,17 +45,17 @@ extension PurchaseLedger {
             return (isNew, [])
         }
         let keys = Set(brought.purchases.compactMap(\.keys?.transaction)).sorted()
-        let (isNew, ended, conflicts) = try store.decide {
-            [policy] (connection) throws(LedgerError) -> (Bool, [String], [TokenConflict]) in
+        let (isNew, ended, notices) = try store.decide {
+            [policy] (connection) throws(LedgerError) -> (Bool, [String], LedgerNotices) in
             guard try connection.isNew(notification, brought.purchases.first?.signed.purchase, at: now) else {
-                return (false, [], [])
+                return (false, [], LedgerNotices())
             }
             var transaction = try LedgerTransaction(recording: brought, policy, connection, .reconciliation, at: now)
             try transaction.settle()
             for key in keys { try connection.confirm(key, at: now) }
-            return (true, transaction.endedUnheard.map(\.transactionID.string), transaction.tokenConflicts)
+            return (true, transaction.endedUnheard.map(\.transactionID.string), transaction.notices)
         }
-        report(conflicts)
+        report(notices)
         if !isNew, let confirm = policy.questions?.confirm, confirm != .unheard, confirm != .none {
             // The one that arrived may have been forged. This one came from Apple.
             try store.decide { (connection) throws(LedgerError) in

@@ -9,6 +9,7 @@ enum Schema {
             SupportTables.statements(dialect), QuestionTables.statements(dialect), CommitMarks.tables(dialect),
             // Indexes of large tables take long: before grants are locked.
             EndedPeriod.tables(dialect) + SupportTables.evidenceDigests(dialect) + OrderTables.tokensByDate
+                + OrderTables.shopOrders(dialect)
                 + SeatTables.statements(dialect)
                 + UnnamedNotification.tables(dialect)
                 + LedgerSummary.tables(dialect) + ClaimOrder.statements(dialect)

@@ -31,11 +31,12 @@ extension PurchaseLedger {
                     transaction: key, account: account, productID: productID, quantity: quantity, until: nil,
                     isVoided: false)
                 try connection.insert(grant, at: now)
-                let event = grant.event(.granted, .support, key.transactionID.string, before: 0, at: now)
+                var event = grant.event(.granted, .support, nil, before: 0, at: now)
+                event.originalTransactionID = event.transactionID
                 done = (grant, 0, [event])
             }
             let sequences = try connection.post(
-                done.events, answering: [account], policy.surroundings, at: now)
+                done.events, answering: [account], policy, at: now)
             let answer = Adjustment.Answer(
                 name: TransactionName(done.grant.transaction), productID: done.grant.productID,
                 previousQuantity: done.previousQuantity, quantity: done.grant.quantity,

@@ -5,7 +5,7 @@ extension PurchaseLedger {
     /// The most findings of one word.
     private static let maximumFindingCount = 20
 
-    /// Returns what a word is the name of: a transaction, an order, an account token, a request, a digest of evidence, an account. Names are compared byte for byte.
+    /// Returns what a word is the name of: a transaction, an order of the ledger or of the shop, an account token, a request, a digest of evidence, an account. Names are compared byte for byte.
     package func find(_ word: String) throws(LedgerError) -> [SupportFinding] {
         guard LedgerText.isStorable(word) else { return [] }
         let limit = "LIMIT \(Self.maximumFindingCount)"
@@ -21,10 +21,14 @@ extension PurchaseLedger {
             {
                 found.append(.transaction(try row.transactionName(0)))
             }
+            // One that is closed by a purchase which may be of another order leads to its account alone.
             for row in try connection.run(
-                "SELECT id, account, environment, bundle_id, transaction_id FROM orders WHERE id = $1", parameter)
+                """
+                SELECT id, account, environment, bundle_id, transaction_id, is_named FROM orders
+                WHERE id = $1 OR shop_order_id = $1 ORDER BY id
+                """, parameter)
             {
-                let name = try row.optionalText(4) == nil ? nil : row.transactionName(2)
+                let name = try row.optionalInteger(5) == nil ? nil : row.transactionName(2)
                 found.append(.order(id: try row.text(0), account: try row.text(1), transaction: name))
             }
             if let token = AppAccountToken(uuid: word),

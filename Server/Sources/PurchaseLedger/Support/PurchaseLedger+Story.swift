@@ -63,7 +63,11 @@ private struct StoryReader {
             ConfirmationFact(
                 askedAt: try row.date(0), confirmedAt: try row.optionalDate(1), unknownSince: try row.optionalDate(2))
         }
-        story.orderID = try connection.run("SELECT id FROM orders WHERE \(Self.isKey)", key.columns).first?.text(0)
+        if let order = try connection.run(
+            "SELECT id, shop_order_id FROM orders WHERE \(Self.isKey) AND is_named = 1", key.columns
+        ).first {
+            (story.orderID, story.shopOrderID) = (try order.text(0), try order.optionalText(1))
+        }
         return story
     }
 

@@ -20,6 +20,16 @@ package struct TransactionName: Sendable, Equatable {
         TransactionKey(environment: environment, bundleID: bundleID, transactionID: transactionID)
     }
 
+    /// Whether a text can be the order id of Apple's e-mail, such as `MX1A2B3C4D`: one of twenty has no digit. Only Apple knows its transactions.
+    package static func isAppleOrder(_ id: String) -> Bool {
+        let bytes = id.utf8
+        return 8...20 ~= bytes.count && bytes.first == UInt8(ascii: "M")
+            && bytes.allSatisfy { 0x30...0x39 ~= $0 || 0x41...0x5A ~= $0 }
+    }
+
+    /// Whether it names an order of Apple's, about which Apple was asked.
+    package var isAppleOrder: Bool { Self.isAppleOrder(transactionID) }
+
     // Strings from outside are compared by their bytes.
     package static func == (lhs: TransactionName, rhs: TransactionName) -> Bool { lhs.key == rhs.key }
 }

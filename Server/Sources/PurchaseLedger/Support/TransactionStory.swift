@@ -26,8 +26,9 @@ package struct TransactionStory: Sendable {
     package var notifications: [NotificationFact] = []
     /// `nil` if Apple was not asked.
     package var confirmation: ConfirmationFact?
-    /// The order that announced it.
+    /// The order that it is known to be of, and the shop's identifier of that.
     package var orderID: String?
+    package var shopOrderID: String?
 }
 
 /// A part of what happened to an account, newest first.

@@ -31,12 +31,12 @@ extension Reconciler {
     package var inquiry: AppleInquiry {
         { (name, skipsRefused) throws(LedgerError) in
             let (id, app) = (name.transactionID, AskedApp(name.environment, name.bundleID))
-            guard name.isOrder || TransactionIDForm.isApples(id, in: name.environment) else {
+            guard name.isAppleOrder || TransactionIDForm.isApples(id, in: name.environment) else {
                 return AppleAnswer(kind: .invalid)
             }
             do throws(RecoveryError) {
                 let result = try self.recover(
-                    name.isOrder ? .order(id) : .transaction(id), of: app, skippingRefused: skipsRefused)
+                    name.isAppleOrder ? .order(id) : .transaction(id), of: app, skippingRefused: skipsRefused)
                 return AppleAnswer(
                     kind: result.refused.isEmpty ? .recorded : .partial,
                     transactions: result.transactionIDs.map {
@@ -70,9 +70,4 @@ extension AppleAnswer.Kind {
         case .invalid: .appleInvalid
         }
     }
-}
-
-extension TransactionName {
-    /// Whether it names an order of Apple's, which only Apple knows the transactions of.
-    var isOrder: Bool { Clues.isOrderID(transactionID) }
 }

@@ -125,7 +125,7 @@ extension SupportDesk {
             let answer = try askApple(name, form.text("refused").map { $0.hasSameBytes(as: "skip") } ?? false)
             guard answer.kind != .invalid else { return .failed(answer.kind.words, showing: []) }
             // An order of which Apple named transactions is no name of the ledger's.
-            let asked = name.isOrder && !answer.transactions.isEmpty ? [] : [name]
+            let asked = name.isAppleOrder && !answer.transactions.isEmpty ? [] : [name]
             try ledger.recordAsking(
                 about: asked + answer.transactions.filter { $0 != name }, reason: reason, answer: answer.kind.rawValue,
                 at: now)

@@ -99,13 +99,6 @@ struct Clues {
     static func isTransactionID(_ word: String) -> Bool {
         word.utf8.count >= 6 && TransactionIDForm.isApples(word, in: .production)
     }
-
-    /// Whether a word can be the order id of Apple's e-mail, such as `MX1A2B3C4D`: one of twenty has no digit.
-    static func isOrderID(_ word: String) -> Bool {
-        let bytes = word.utf8
-        return 8...20 ~= bytes.count && bytes.first == UInt8(ascii: "M")
-            && bytes.allSatisfy { 0x30...0x39 ~= $0 || 0x41...0x5A ~= $0 }
-    }
 }
 
 extension Array<UInt8> {

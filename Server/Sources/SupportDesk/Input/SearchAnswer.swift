@@ -69,7 +69,7 @@ struct SearchAnswer {
             findings += found
             guard found.isEmpty else { continue }
             if Clues.isTransactionID(word) { transactionClues.append(word) }
-            if Clues.isOrderID(word) { orderClues.append(word) }
+            if TransactionName.isAppleOrder(word) { orderClues.append(word) }
         }
         try add(findings, desk)
         // A request that stands in a story is told there.
@@ -173,7 +173,8 @@ extension SupportDesk {
         var items: [(environment: AppStoreEnvironment, item: Entitlements.Item)] = []
         for environment in verifier.policy.acceptedEnvironments.sorted(by: { $0.rawValue < $1.rawValue }) {
             let entitlements = try ledger.entitlements(of: account, in: environment, at: now)
-            items += entitlements.items.filter(\.access.givesAccess).prefix(100).map { (environment, $0) }
+            items += entitlements.items.filter { $0.access.givesAccess || $0.access == .lengthUnknown }.prefix(100).map
+            { (environment, $0) }
         }
         return items
     }

@@ -47,7 +47,7 @@ struct SearchPage {
     ) {
         html.element(.section, .style(.panel)) { html in
             html.element(
-                .h2, phrase: story.name.isOrder ? SupportPhrase.appleOrder : .transactionStory,
+                .h2, phrase: story.name.isAppleOrder ? SupportPhrase.appleOrder : .transactionStory,
                 .text(story.name.transactionID))
             let answers = StoryAnswers(story: story, now: now, renewedUntil: desk.renewal(of: story, at: now))
             html.element(.ul, .styled("answers")) { html in
@@ -86,6 +86,7 @@ struct SearchPage {
             fact(.environment, &html) { $0.phrase(environment) }
             fact(.app, &html) { $0.value(story.name.bundleID) }
             if let order = story.orderID { fact(.order, &html) { $0.value(order) } }
+            if let order = story.shopOrderID { fact(.shopOrder, &html) { $0.value(order) } }
             if !story.related.isEmpty {
                 fact(.related, &html) { $0.value(story.related.joined(separator: ", ")) }
             }
@@ -136,6 +137,8 @@ struct SearchPage {
                         if let until = item.until {
                             html.phrase(
                                 SupportPhrase.ownsUntil, .text(item.purchase.productID), .localDate(until), place)
+                        } else if item.length == .unknown {
+                            html.phrase(SupportPhrase.ownsLengthUnknown, .text(item.purchase.productID), place)
                         } else {
                             html.phrase(
                                 SupportPhrase.ownsItem, .text(item.purchase.productID), .number(item.quantity),

@@ -58,6 +58,9 @@ struct StoryAnswers {
             } else {
                 all.append(Sentence(.has, account, .number(Int(clamping: grant.quantity)), product, style: .good))
             }
+            if story.access?.hasSameBytes(as: "\(Entitlements.Access.lengthUnknown.code)") ?? false {
+                all.append(Sentence(.lengthUnknownNow, style: .warn))
+            }
             if let seats = grant.seats { all.append(Sentence(.seats, .number(Int(clamping: seats)))) }
             if let percentage = story.refunds.first?.wholePercentage, 1..<100 ~= percentage {
                 all.append(Sentence(.partlyRefundedNow, .number(percentage), style: .warn))
@@ -82,7 +85,9 @@ struct StoryAnswers {
         }
         // Apple was asked, and nothing else happened.
         if story.evidence.isEmpty, story.attempts.isEmpty, story.owner == nil {
-            return [Sentence(story.name.isOrder ? .maybeOrder : .maybeTransaction, .text(story.name.transactionID))]
+            return [
+                Sentence(story.name.isAppleOrder ? .maybeOrder : .maybeTransaction, .text(story.name.transactionID))
+            ]
         }
         let owner = story.owner.map { Sentence(.ownsWithoutGrant, .text($0)) }
         var all = [owner ?? Sentence(.nobodyHas, style: .bad)]

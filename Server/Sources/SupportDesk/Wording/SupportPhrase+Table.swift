@@ -21,7 +21,7 @@ extension SupportPhrase {
         case .limits:
             (
                 "This page knows what Apple signed and what was sent to this server. It does not know of a refund of which no notification came, who holds a device, or what your app shows the customer.",
-                "本页面只知道 Apple 签署的内容以及发送到此服务器的内容。它不知道未收到通知的退款、设备由谁持有，也不知道您的 App 向顾客显示了什么。"
+                "本页面只知道 Apple 签署的内容以及发送到此服务器的内容。它不知道未收到通知的退款、设备由谁持有，也不知道您的 App 向用户显示了什么。"
             )
 
         // Signing in
@@ -79,24 +79,24 @@ extension SupportPhrase {
             )
         case .uncertainClaim: ("{0}, of transaction {1}.", "{0}，交易 {1}。")
         case .search: ("Search", "查询")
-        case .searchLabel: ("What the customer sent, or what you have", "顾客发来的内容，或您手中的信息")
+        case .searchLabel: ("What the customer sent, or what you have", "用户发来的内容，或您手中的信息")
         case .searchAbout:
             (
                 "A receipt, a JWS, a log line, a transaction id, an order id, an account or an account token.",
-                "收据、JWS、日志行、交易 ID、订单号、账户或账户令牌。"
+                "收据、JWS、日志行、交易 ID、订单号、账号或账号令牌。"
             )
         case .searched: ("Answer", "结果")
         case .searchedText: ("Searched: {0}", "查询内容：{0}")
         case .nothingFound: ("The ledger knows nothing of this.", "账本中没有与此相关的记录。")
         case .nothingFoundAdvice:
             (
-                "No purchase, account, token, order or kept request has this name. Look for a typing error, or search for the customer's account. If the customer paid, let them open the app and restore purchases: the app then sends the evidence.",
-                "没有任何购买、账户、令牌、订单或已保存的请求与此名称相符。请检查是否输入有误，或查询顾客的账户。若顾客已付款，请其打开 App 并恢复购买，App 随后会提交凭证。"
+                "No purchase, account, token, order or kept request has this name. Look for a typing error, or search for the customer's account. If the customer paid, let them open the app again: it then sends what is unfinished. What is not used up can be restored, too.",
+                "没有任何购买、账号、令牌、订单或已保存的请求与此名称相符。请检查是否输入有误，或查询用户的账号。若用户已付款，请其重新打开 App：未完成的交易会再次送达，App 随后会提交凭证。非消耗型商品和订阅也可以恢复购买。"
             )
         case .askForOrder:
             (
                 "Or ask the customer for the order id in Apple's e-mail, which begins with M, and search for it.",
-                "也可请顾客提供 Apple 邮件中以 M 开头的订单号，然后查询。"
+                "也可请用户提供 Apple 邮件中以 M 开头的订单号，然后查询。"
             )
         case .cannotAskApple:
             (
@@ -123,8 +123,8 @@ extension SupportPhrase {
             )
         case .nothingRedeemed:
             (
-                "The ledger does not have this purchase: no account has sent it, and no notification named it. Let the customer open the app and restore purchases.",
-                "账本中没有此购买：没有账户提交过它，也没有通知提及它。请让顾客打开 App 并恢复购买。"
+                "The ledger does not have this purchase: no account has sent it, and no notification named it. Let the customer open the app again, or restore what is not used up.",
+                "账本中没有此购买：没有账号提交过它，也没有通知提及它。请让用户重新打开 App（未完成的交易会再次送达）；非消耗型商品和订阅也可以恢复购买。"
             )
         case .noPurchase: ("It proves no purchase.", "其中没有可证明的购买。")
 
@@ -133,11 +133,11 @@ extension SupportPhrase {
         case .appleOrder: ("Apple's order {0}", "Apple 订单 {0}")
         case .has: ("{0} has it: {1} × {2}.", "{0} 拥有：{1} × {2}。")
         case .hasPeriod: ("{0} has it: {1}, until {2}.", "{0} 拥有：{1}，至 {2}。")
-        case .renewedNow: ("{0} has it: a renewal of {1} runs until {2}.", "{0} 拥有：{1} 已续期至 {2}。")
+        case .renewedNow: ("{0} has it: a renewal of {1} runs until {2}.", "{0} 拥有：{1} 已续订至 {2}。")
         case .hadPeriod:
             (
                 "{0} had it: {1}. The period ended {2}, and no renewal is known.",
-                "{0} 曾拥有：{1}。该周期已于 {2} 结束，未见续期。"
+                "{0} 曾拥有：{1}。该周期已于 {2} 结束，未见续订。"
             )
         case .hadBefore: ("{0} had been granted it: {1} × {2}.", "此前已发放给 {0}：{1} × {2}。")
         case .nobodyHas: ("Nobody has it.", "没有人拥有它。")
@@ -152,17 +152,17 @@ extension SupportPhrase {
         case .anotherAppNow: ("It is from another app, and proves nothing here.", "来自另一个 App，在此不能证明任何内容。")
         case .forgedNow:
             (
-                "It does not prove that Apple sold anything: grant nothing for it. Have the customer restore purchases in the app.",
-                "不能证明 Apple 售出过任何内容：请勿据此发放。请让顾客在 App 中恢复购买。"
+                "It does not prove that Apple sold anything: grant nothing for it. Have the customer open the app again, or restore there what is not used up.",
+                "不能证明 Apple 售出过任何内容：请勿据此发放。请让用户重新打开 App（未完成的交易会再次送达）；非消耗型商品和订阅也可以恢复购买。"
             )
         case .adjustedNow: ("Support set its quantity to {0}.", "客服已将其数量设为 {0}。")
         case .ownsWithoutGrant: ("It belongs to {0}, who has nothing of it now.", "归 {0} 所有，目前没有可用内容。")
         case .decidedNotYet:
             (
                 "Its period has not begun: Apple signs a renewal up to a day early. It begins {0}, and is granted then.",
-                "周期尚未开始：Apple 最多提前一天签署续期。周期于 {0} 开始，届时即会发放。"
+                "周期尚未开始：Apple 最多提前一天签署续订。周期于 {0} 开始，届时即会发放。"
             )
-        case .decidedExpired: ("Its period has ended. A renewal is another transaction.", "周期已结束。续期是另一笔交易。")
+        case .decidedExpired: ("Its period has ended. A renewal is another transaction.", "周期已结束。续订是另一笔交易。")
         case .decidedRevoked: ("Apple refunded or revoked it.", "Apple 已退款或撤销。")
         case .decidedUpgraded: ("Another subscription of the group replaced it.", "已被同组的另一订阅替换。")
         case .decidedUnknown:
@@ -172,8 +172,8 @@ extension SupportPhrase {
             )
         case .decidedGrantable:
             (
-                "It can be granted: no account has sent its evidence. Let the customer open the app and restore purchases.",
-                "可以发放：还没有账户提交其凭证。请让顾客打开 App 并恢复购买。"
+                "It can be granted: no account has sent its evidence. Let the customer open the app again, or restore what is not used up.",
+                "可以发放：还没有账号提交其凭证。请让用户重新打开 App（未完成的交易会再次送达）；非消耗型商品和订阅也可以恢复购买。"
             )
         case .toldNow: ("Your backend was told.", "已通知您的后端。")
         case .notToldNow:
@@ -197,6 +197,11 @@ extension SupportPhrase {
                 "Apple was asked, and does not know it since {0}. That alone does not prove a forgery.",
                 "已询问 Apple，自 {0} 起 Apple 表示没有此交易。仅此不能证明伪造。"
             )
+        case .lengthUnknownNow:
+            (
+                "Its length is unknown, so it has no end: nobody has told the server how long this product lasts (--product-type).",
+                "期限未知，因此没有到期时间：服务器未设置该商品的时长（--product-type）。"
+            )
         case .onlyAttempts: ("No evidence of it was accepted.", "没有任何凭证被接受。")
 
         // The story
@@ -211,8 +216,8 @@ extension SupportPhrase {
         case .refunded: ("Refunded or revoked by Apple.", "Apple 退款或撤销。")
         case .refundedUndated: ("Apple signed that it is refunded or revoked.", "Apple 签署确认已退款或撤销。")
         case .assignmentRevoked: ("The assigned seat was taken back.", "已分配的席位被收回。")
-        case .reasonAppIssue: ("The customer named a problem with the app.", "顾客称 App 存在问题。")
-        case .percent: ("{0} % of the price.", "价款的 {0}%。")
+        case .reasonAppIssue: ("The customer named a problem with the app.", "用户称 App 存在问题。")
+        case .percent: ("{0} % of the price.", "退款比例 {0}%。")
         case .notificationArrived: ("Apple's notification {0} arrived.", "收到 Apple 的通知 {0}。")
         case .tried: ("{0} sent it. The answer: {1}", "{0} 提交。结果：{1}")
         case .triedOften: ("{0} sent it {1} times. The answer: {2}", "{0} 提交了 {1} 次。结果：{2}")
@@ -238,20 +243,21 @@ extension SupportPhrase {
         case .eventGranted: ("{0} has {2}, and had {1}.", "{0} 的数量由 {1} 变为 {2}。")
         case .eventRevoked: ("{0} has {2}, and had {1}: it was taken back.", "{0} 的数量由 {1} 变为 {2}：已收回。")
         case .eventRestored: ("{0} has {2}, and had {1}: a refund was reversed.", "{0} 的数量由 {1} 变为 {2}：退款已撤回。")
-        case .eventAdjusted: ("{0} has {2}, and had {1}: a part was changed.", "{0} 的数量由 {1} 变为 {2}：部分变更。")
+        case .eventAdjusted: ("{0} has {2}, and had {1}: a part was changed.", "{0} 的数量由 {1} 变为 {2}：部分退款，或数量被调整。")
         case .eventChanged: ("{0} has {2}, and had {1}: access ends at another date.", "{0} 的数量由 {1} 变为 {2}：到期日期已变更。")
         case .eventConflict:
             (
                 "{0} has {2}, and had {1}, but it was bought with the token of another account.",
-                "{0} 的数量由 {1} 变为 {2}，但购买时使用了另一账户的令牌。"
+                "{0} 的数量由 {1} 变为 {2}，但购买时使用了另一账号的令牌。"
             )
         case .moreEntries: ("The latest {0} entries of each kind are shown.", "每类仅显示最近 {0} 条。")
 
         // Facts
         case .environment: ("Environment", "环境")
         case .app: ("App", "App")
-        case .product: ("Product", "产品")
+        case .product: ("Product", "产品 ID")
         case .order: ("Order of your backend", "后端的订单")
+        case .shopOrder: ("Order of your shop", "商城订单号")
         case .related: ("Other transactions of the purchase", "同一购买的其他交易")
         case .owner: ("Owner", "所有者")
         case .noOwner: ("none", "无")
@@ -260,41 +266,42 @@ extension SupportPhrase {
         case .otherEnvironment: ("testing in Xcode: nobody paid", "Xcode 测试：没有人付款")
 
         // Outcomes
-        case .grantedOutcome: ("It is the account's from then on.", "从此归该账户所有。")
-        case .alreadyYours: ("The account had it already.", "该账户此前已拥有。")
-        case .belongsToAnother: ("It belongs to another account, which sent it first.", "它属于先提交的另一账户。")
+        case .grantedOutcome: ("It is the account's from then on.", "发放给该账号。")
+        case .alreadyYours: ("The account had it already.", "该账号此前已拥有。")
+        case .belongsToAnother: ("It belongs to another account, which sent it first.", "它属于先提交的另一账号。")
         case .tooEarly: ("It begins later. The app sends it again when it has begun.", "尚未开始。开始后 App 会再次提交。")
         case .expired: ("Its period had ended, or another had replaced it.", "周期已结束，或已被替换。")
         case .revoked: ("It was refunded, or taken back.", "已退款或被收回。")
         case .notForSale:
             (
                 "The product is not among those that the server sells (--product-id).",
-                "该产品不在服务器所售产品之列（--product-id）。"
+                "该商品不在服务器所售商品之列（--product-id）。"
             )
-        case .notYours: ("It was bought with the token of another account.", "购买时使用了另一账户的令牌。")
+        case .notYours: ("It was bought with the token of another account.", "购买时使用了另一账号的令牌。")
         case .tokenMissing:
             (
                 "It was bought without an account token, which the server requires.",
-                "购买时没有账户令牌，而服务器要求提供。"
+                "购买时没有账号令牌，而服务器要求提供。"
             )
         case .undetermined: ("The evidence does not say enough to decide.", "凭证信息不足，无法判定。")
 
         // Accounts and requests
-        case .accountStory: ("Account {0}", "账户 {0}")
+        case .accountStory: ("Account {0}", "账号 {0}")
         case .owns: ("Access now", "目前可用")
         case .ownsNothing:
             (
                 "The evidence shows no active subscription and no permanent purchase. What was granted, such as coins, is below.",
-                "凭证中没有有效的订阅，也没有永久购买的项目。已发放的项目（如金币）见下方。"
+                "凭证中没有有效的订阅，也没有永久购买的商品。已发放的商品（如金币）见下方。"
             )
         case .ownsItem: ("{0} × {1} ({2})", "{0} × {1}（{2}）")
         case .ownsUntil: ("{0}, until {1} ({2})", "{0}，至 {1}（{2}）")
-        case .accountTokens: ("Its account tokens, newest first: {0}", "账户令牌（新的在前）：{0} 个")
+        case .ownsLengthUnknown: ("{0}, without an end: its length is unknown ({1})", "{0}，期限未知，没有到期时间（{1}）")
+        case .accountTokens: ("Its account tokens, newest first: {0}", "账号令牌（新的在前）：{0} 个")
         case .tokenSince: ("{0}, since {1}", "{0}，自 {1} 起")
         case .moreTokens:
             (
                 "The newest {0} are shown. A search for any of them finds the account.",
-                "仅显示最新的 {0} 个。查询其中任何一个都可找到此账户。"
+                "仅显示最新的 {0} 个。查询其中任何一个都可找到此账号。"
             )
         case .older: ("Older entries", "更早的记录")
         case .attemptStory: ("Request {0}", "请求 {0}")
@@ -308,7 +315,7 @@ extension SupportPhrase {
         case .evidenceNotKept:
             (
                 "The evidence was not kept: the server runs without --keep-evidence. Ask the customer for the receipt.",
-                "凭证未保存：服务器运行时未使用 --keep-evidence。请向顾客索取收据。"
+                "凭证未保存：服务器运行时未使用 --keep-evidence。请向用户索取收据。"
             )
 
         case .clientsSend: ("The client sends something else", "客户端发送了其他内容")
@@ -325,13 +332,13 @@ extension SupportPhrase {
         case .reason: ("Reason (recorded)", "原因（会被记录）")
         case .sendAgain: ("Send the event again", "重新发送事件")
         case .sendAgainAbout: ("Sequence {0}. A backend that was told already ignores it.", "序号 {0}。已收到过的后端会忽略它。")
-        case .transfer: ("Transfer to another account", "转移至另一账户")
+        case .transfer: ("Transfer to another account", "转移至另一账号")
         case .transferAbout:
             (
                 "{0} loses it with all its renewals, and both accounts are told. The way back is a transfer to the first.",
-                "{0} 将失去它及其所有续期，两个账户都会收到通知。转移回原账户即可撤销。"
+                "该购买（订阅则含全部续订）将从 {0} 移走；两个账号的变更都会通知后端。转移回原账号即可撤销。"
             )
-        case .to: ("To account", "目标账户")
+        case .to: ("To account", "目标账号")
         case .setQuantity: ("Set the quantity", "设置数量")
         case .setQuantityAbout:
             (
@@ -345,7 +352,7 @@ extension SupportPhrase {
                 "Undoes what support set: the quantity is again what Apple signed.",
                 "撤销客服的设置：数量恢复为 Apple 所签署的数量。"
             )
-        case .grantProduct: ("Grant a product", "发放产品")
+        case .grantProduct: ("Grant a product", "发放商品")
         case .grantProductAbout:
             (
                 "A gift of support to {0}. It gets an id that no evidence has. The way back: set its quantity to 0.",
@@ -368,13 +375,13 @@ extension SupportPhrase {
         case .actNotFound:
             (
                 "Nothing was done: the account has no such purchase, or there is no such event or app.",
-                "未执行：该账户没有此购买，或没有此事件或 App。"
+                "未执行：该账号没有此购买，或没有此事件或 App。"
             )
         case .actInvalid: ("Nothing was done: a value is not allowed ({0}).", "未执行：有值不被允许（{0}）。")
         case .actRefunded:
             (
                 "Nothing was done: Apple refunded it, or an operator took it back. Grant a product instead.",
-                "未执行：Apple 已退款，或运营人员已收回。请改为发放产品。"
+                "未执行：Apple 已退款，或运营人员已收回。请改为发放商品。"
             )
         case .actFailed:
             (

@@ -22,7 +22,7 @@ enum SupportPhrase: Words, CaseIterable {
         partlyRefundedNow, takenBackNow, sandboxNow, anotherAppNow, forgedNow, adjustedNow, ownsWithoutGrant,
         decidedNotYet, decidedExpired, decidedRevoked, decidedUpgraded, decidedUnknown, decidedGrantable, toldNow,
         notToldNow, waitingNow, manyWaitNow, nobodyTold, othersTried, wasTransferredNow, onlyAttempts, confirmed,
-        unconfirmed
+        unconfirmed, lengthUnknownNow
 
     // The story
     case whatHappened, bought, boughtAs, assignedAs, seats, ends, owned, granted, refunded, refundedUndated,
@@ -33,14 +33,15 @@ enum SupportPhrase: Words, CaseIterable {
         eventConflict, moreEntries
 
     // Facts
-    case environment, app, product, order, related, owner, noOwner, production, sandbox, otherEnvironment
+    case environment, app, product, order, shopOrder, related, owner, noOwner, production, sandbox, otherEnvironment
 
     // Outcomes
     case grantedOutcome, alreadyYours, belongsToAnother, tooEarly, expired, revoked, notForSale, notYours,
         tokenMissing, undetermined
 
     // Accounts and requests
-    case accountStory, owns, ownsNothing, ownsItem, ownsUntil, accountTokens, tokenSince, moreTokens, older,
+    case accountStory, owns, ownsNothing, ownsItem, ownsUntil, ownsLengthUnknown, accountTokens, tokenSince, moreTokens,
+        older,
         attemptStory, digest, evidenceDigest, evidenceKept,
         evidenceNotKept, clientsSend, clientsSendAbout
 

@@ -1,0 +1,32 @@
+import HTTPService
+import PurchaseLedger
+import SpanASN1
+import StrictText
+import Synchronization
+
+/// Tells the operator of products that are granted without an end: one line of the log for each and day.
+final class UnknownLengths: Sendable {
+    /// An app sells fewer such products.
+    private static let maximumCount = 1000
+
+    private struct Day {
+        var number: Int64 = 0
+        var products: Set<UTF8Bytes> = []
+    }
+
+    private let told = Mutex(Day())
+    private let log: ServiceLog
+    private let date: @Sendable () -> Instant
+
+    init(_ log: ServiceLog, _ date: @escaping @Sendable () -> Instant) { (self.log, self.date) = (log, date) }
+
+    @Sendable func add(_ productID: String) {
+        let today = date().secondsSince1970 / 86_400
+        let isNew = told.withLock { told in
+            if told.number != today { told = Day(number: today) }
+            return told.products.count < Self.maximumCount && told.products.insert(UTF8Bytes(productID)).inserted
+        }
+        guard isNew else { return }
+        log.write(.warning, "length-unknown", [("product_id", .text(productID))])
+    }
+}
