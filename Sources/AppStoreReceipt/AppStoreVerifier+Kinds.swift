@@ -20,7 +20,6 @@ extension AppStoreVerifier {
                 let (verified, layers) = try received.read(in: input, policy.form) {
                     (received, _) throws(VerificationError) in try verifiers.receipts.verify(received.binary())
                 }
-                guard !layers.isEmpty else { return verified }
                 return VerifiedReceipt(
                     receipt: verified.receipt, verification: verified.verification.inside(layers))
             }

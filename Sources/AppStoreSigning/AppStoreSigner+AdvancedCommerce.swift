@@ -10,8 +10,6 @@ extension AppStoreSigner {
     ///
     /// Source: Apple, "Authorizing in-app requests" (Advanced Commerce API).
     public func signAdvancedCommerceRequest(_ request: [UInt8]) throws(SigningError) -> String {
-        // The reader passes over it, and Apple need not (RFC 8259, 8.1).
-        guard request.span.byteOrderMarkCount == 0 else { throw SigningError(.invalidRequest, offset: 0) }
         do throws(JSONError) {
             try AdvancedCommerceRequest.check(request.span)
         } catch {

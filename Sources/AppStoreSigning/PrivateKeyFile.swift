@@ -129,7 +129,6 @@ struct PrivateKeyFile {
         let version = try fields.read(.integer)
         guard try version.integer() == 1 else { throw version.error(.unexpectedValue) }
         let octets = try fields.read(.octetString)
-        guard 1...32 ~= octets.contentCount else { throw octets.error(.unexpectedValue) }
         if let curve = try fields.readExplicitIfPresent(0) {
             guard try curve.isObjectIdentifier(Self.p256) else { throw curve.error(.unexpectedValue) }
         }

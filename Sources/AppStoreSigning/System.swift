@@ -28,7 +28,7 @@ enum System {
         guard !path.utf8.contains(0) else { throw .unreadable(ENOENT) }
         // Opening a pipe would wait for its writer.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw .unreadable(errno) }
+        guard descriptor != -1 else { throw .unreadable(errno) }
         defer { close(descriptor) }
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else { throw .unreadable(errno) }
@@ -46,8 +46,8 @@ enum System {
                 let free = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
                 return unsafe read(descriptor, free.baseAddress, free.count)
             }
-            if result < 0, errno == EINTR { continue }
-            guard result >= 0 else {
+            if result == -1, errno == EINTR { continue }
+            guard result != -1 else {
                 let code = errno
                 bytes.erase()
                 throw .unreadable(code)

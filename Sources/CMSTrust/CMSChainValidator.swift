@@ -200,7 +200,7 @@ extension CMSChainValidator {
         let stated = try CMSTrustError.trusting { () throws(SignatureTrustError) in
             try certificate.hasExtension(.extendedKeyUsage)
         }
-        if policy.purposes.isEmpty || (!stated && policy.allowsUnstatedPurposes) { return }
+        if !stated, policy.allowsUnstatedPurposes { return }
         try checkPurposes(certificate)
     }
 

@@ -75,9 +75,7 @@ struct CMSPathSearch {
     mutating func firstResult<Result>(
         from signer: Int, _ body: (Path) throws(CMSTrustError) -> Result?
     ) throws(CMSTrustError) -> Result? {
-        if certificates[signer].isAnchor,
-            let anchor = anchors.firstIndex(where: { $0.der == certificates[signer].member.der })
-        {
+        if let anchor = anchors.firstIndex(where: { $0.der == certificates[signer].member.der }) {
             return try body(Path(certificates: [signer], anchor: anchor))
         }
         let issuers = try trustedIssuers(above: signer)

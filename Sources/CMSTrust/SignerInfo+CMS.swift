@@ -115,7 +115,6 @@ extension SignedData {
         }
         // A signature over signed attributes is also one over content with the same bytes. An attacker could present the attributes of a message as its
         // content, and the message would verify although its signer never signed that content.
-        guard !content.isEmpty, content[0] == 0x31 else { return }
         let isAttributeSet: Bool
         do throws(ASN1DecodingError) {
             var cursor = ASN1Cursor(content)

@@ -59,9 +59,9 @@ public enum DigestAlgorithm: UInt8, Sendable, CaseIterable {
             }
             return unsafe method
         }
-        let (isExchanged, other) = unsafe Self.methods[Int(rawValue)].compareExchange(
+        let (_, other) = unsafe Self.methods[Int(rawValue)].compareExchange(
             expected: nil, desired: method, ordering: .acquiringAndReleasing)
-        guard !isExchanged, let other = unsafe other else { return unsafe method }
+        guard let other = unsafe other else { return unsafe method }
         unsafe EVP_MD_free(method)
         return unsafe other
     }

@@ -103,6 +103,16 @@ import Testing
         }
     }
 
+    @Test func `a policy that limits no age asks no clock`() throws {
+        let found = try code({
+            $0.clock = {
+                Issue.record("The clock was asked.")
+                return .distantFuture
+            }
+        })
+        #expect(found == nil)
+    }
+
     @Test func `nothing in a receipt may lie in the future, by its own date and the given clock, if that is asked for`()
         throws
     {

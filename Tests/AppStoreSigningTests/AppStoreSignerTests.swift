@@ -207,6 +207,23 @@ import Testing
         #expect(malformed?.offset == 45 && malformed?.json.contains(#""offset":45,"#) == true)
     }
 
+    @Test func `a request has texts that are not empty, and no byte order mark`() throws {
+        let signer = try SharedCases.signer()
+        let info = #"{"requestReferenceId":"c1e5cb1a-0000-4000-8000-000000000001"}"#
+        func refusal(_ operation: String, _ version: String, mark: [UInt8] = []) -> SigningError? {
+            let request = #"{"operation":"\#(operation)","version":"\#(version)","requestInfo":\#(info)}"#
+            do throws(SigningError) {
+                _ = try signer.signAdvancedCommerceRequest(mark + Array(request.utf8))
+                return nil
+            } catch {
+                return error
+            }
+        }
+        #expect(refusal("CREATE", "1") == nil)
+        #expect(refusal("", "1")?.offset == 13 && refusal("CREATE", "")?.offset == 32)
+        #expect(refusal("CREATE", "1", mark: [0xEF, 0xBB, 0xBF]) == SigningError(.invalidRequest, offset: 0))
+    }
+
     @Test func `a request of any bytes is signed or refused`() throws {
         let signer = try SharedCases.signer()
         let request = Array(try #require(SharedCases.cases.last { $0.expect.claims != nil }?.arguments.request).utf8)

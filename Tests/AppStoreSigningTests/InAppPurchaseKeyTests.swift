@@ -88,6 +88,34 @@ import Testing
         }
     }
 
+    /// RFC 5958, 2, and RFC 5915, 3
+    @Test func `a key has the versions, the curve and the form of a point that it must have`() throws {
+        func tlv(_ tag: UInt8, _ contents: [UInt8]...) -> [UInt8] {
+            let bytes = Array(contents.joined())
+            return [tag] + (bytes.count < 128 ? [UInt8(bytes.count)] : [0x81, UInt8(bytes.count)]) + bytes
+        }
+        let ecPublicKey: [UInt8] = [6, 7, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 2, 1]
+        let p256: [UInt8] = [6, 8, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 3, 1, 7]
+        let p384: [UInt8] = [6, 5, 0x2B, 0x81, 4, 0, 34]
+        func code(version: UInt8 = 0, keyVersion: UInt8 = 1, curve: [UInt8]? = nil, pointCount: Int? = nil) -> String? {
+            let fields = curve.map { tlv(0xA0, $0) } ?? []
+            let point = pointCount.map { tlv(0xA1, tlv(3, [0], [UInt8](repeating: 4, count: $0))) } ?? []
+            let key = tlv(0x30, [2, 1, keyVersion], tlv(4, [UInt8](repeating: 1, count: 32)), fields, point)
+            var der = tlv(0x30, [2, 1, version], tlv(0x30, ecPublicKey, p256), tlv(4, key))
+            do throws(SigningError) {
+                _ = try PrivateKeyFile(erasing: &der)
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+        let refused = "key-not-pkcs8"
+        #expect(code() == nil && code(version: 1) == nil && code(version: 2) == refused)
+        #expect(code(keyVersion: 0) == refused && code(keyVersion: 2) == refused)
+        #expect(code(curve: p256) == nil && code(curve: p384) == refused)
+        #expect(code(pointCount: 65) == nil && code(pointCount: 64) == refused && code(pointCount: 33) == refused)
+    }
+
     // MARK: Files
 
     @Test(arguments: [0o600, 0o400, 0o700])
@@ -110,9 +138,12 @@ import Testing
         for path in [pipe, folder.url.path, "/dev/zero"] {
             #expect(throws: SigningError(.unusableKey(.noFile)), "\(path)") { try InAppPurchaseKey(file: path) }
         }
-        for path in [folder.url.path + "/none", "", folder.url.path + "/a\0b"] {
+        let key = try folder.write("key.p8", SharedCases.bytes(of: "key.p8"))
+        for path in [folder.url.path + "/none", "", key + "\0"] {
             #expect(throws: SigningError(.unusableKey(.unreadable(ENOENT)))) { try InAppPurchaseKey(file: path) }
         }
+        // Opened, and nothing at its beginning can be read.
+        #expect(throws: SigningError(.unusableKey(.unreadable(EIO)))) { try InAppPurchaseKey(file: "/proc/self/mem") }
         let large = try folder.write("large", [UInt8](repeating: 0x41, count: 65537))
         #expect(throws: SigningError(.unusableKey(.tooLarge))) { try InAppPurchaseKey(file: large) }
         let limit = try folder.write("limit", [UInt8](repeating: 0x41, count: 65536))
@@ -239,13 +270,19 @@ import Testing
         copy.arguments = ["-m", "600", SharedCases.folder.appending(path: "erased.p8").path, path]
         try copy.run()
         copy.waitUntilExit()
+        func changed(_ name: String, by command: String) throws -> String {
+            let file = folder.url.appending(path: name).path
+            let sed = Process()
+            sed.executableURL = URL(filePath: "/bin/sh")
+            sed.arguments = ["-c", "umask 077; sed '\(command)' \(path) > \(file)"]
+            try sed.run()
+            sed.waitUntilExit()
+            return file
+        }
         // A file with so much whitespace that its decoder gets memory in which there is room for much more.
-        let wide = folder.url.appending(path: "wide.p8").path
-        let sed = Process()
-        sed.executableURL = URL(filePath: "/bin/sh")
-        sed.arguments = ["-c", "umask 077; sed '2,4s/./&\\n\\n\\n\\n\\n\\n\\n\\n/g' \(path) > \(wide)"]
-        try sed.run()
-        sed.waitUntilExit()
+        let wide = try changed("wide.p8", by: #"2,4s/./&\n\n\n\n\n\n\n\n/g"#)
+        // One that is faulty at its end, when the number has been read.
+        let faulty = try changed("faulty.p8", by: "4s/.$/*/")
         let search = Search()
         defer { search.end() }
         #expect(try search.counts() == [0, 0, 0])
@@ -255,6 +292,8 @@ import Testing
             guard let key = try? InAppPurchaseKey(file: $0 % 2 == 0 ? path : wide) else { return }
             keys.withLock { $0.append(key) }
         }
+        #expect(throws: SigningError.self) { try InAppPurchaseKey(file: faulty) }
+        DispatchQueue.concurrentPerform(iterations: 32) { _ in _ = try? InAppPurchaseKey(file: faulty) }
         // Only libcrypto has them: each once, to compute with.
         let loaded = try search.counts()
         #expect(loaded[0] == 0 && loaded[1] >= 32 && loaded[2] == 0, "\(loaded)")

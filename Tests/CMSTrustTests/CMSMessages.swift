@@ -21,6 +21,13 @@ enum CMSMessages {
     static let date = Instant(millisecondsSince1970: 1_780_000_000_000)
     static let text = Array("Whoever signs this signs only a test.".utf8)
 
+    /// The `SubjectPublicKeyInfo` of an RSA key of 512 bits, which no policy accepts.
+    static let weakKey: [UInt8] = {
+        let key = tlv(0x30, tlv(0x02, [0] + [UInt8](repeating: 0xA5, count: 64)) + tlv(0x02, [1, 0, 1]))
+        let algorithm = tlv(0x30, tlv(0x06, ASN1ObjectIdentifier.rsaEncryption.content) + [5, 0])
+        return tlv(0x30, algorithm + tlv(0x03, [0] + key))
+    }()
+
     /// A message by the leaf of the authority, with signed attributes.
     static func builder(_ authority: TestCertificateAuthority, content: [UInt8]? = text) -> SignedDataBuilder {
         SignedDataBuilder(content: content, certificates: authority.certificates, signers: [signer(authority.leaf)])

@@ -1,11 +1,12 @@
 import AppStoreReceiptTesting
-import CMSTrust
 import Sampling
 import SignatureTrust
 import SpanASN1
 import SpanPKCS7
 import TestSupport
 import Testing
+
+@testable import CMSTrust
 
 /// Which of the certificates at hand lead to an anchor: their order decides nothing, and strangers among them neither.
 @Suite struct CMSPathTests {
@@ -92,7 +93,60 @@ import Testing
         }
     }
 
+    @Test func `a refused certificate explains a missing path if it has its issuer's name, and nothing else`() throws {
+        func refused(_ subject: DistinguishedName? = nil) throws -> [UInt8] {
+            try namesake(9) {
+                $0.subjectPublicKeyInfo = CMSMessages.weakKey
+                if let subject { $0.subject = subject }
+            }.certificate
+        }
+        let (leaf, whole) = (authority.leaf.certificate, try authority.certificates + [refused()])
+        let other = DistinguishedName(.commonName("Other"))
+        let rows: [(certificates: [[UInt8]], maximumIntermediateCount: Int, code: String?)] = try [
+            ([leaf, refused()], 8, "weak-key"), ([leaf, refused(other)], 8, "untrusted-chain"), (whole, 8, nil),
+            (whole, 0, "invalid-chain-length"),
+        ]
+        for (certificates, maximum, expected) in rows {
+            var policy = policy
+            policy.limits.maximumIntermediateCount = maximum
+            #expect(try code(certificates, policy) == expected)
+        }
+    }
+
     // MARK: What it costs
+
+    @Test func `a signer that is an anchor is trusted without a check of its signature`() throws {
+        let root = try MintedChain.authority {
+            $0.shape.root.replaceExtension(.keyUsage([.digitalSignature, .keyCertSign]))
+        }.root
+        var policy = CMSPolicy(anchors: [try TrustAnchor(der: root.certificate)])
+        policy.limits.maximumIssuerCheckCount = 0
+        let builder = SignedDataBuilder(
+            content: [1], certificates: [root.certificate], signers: [SignedDataBuilder.Signer(root)])
+        #expect(try CMSMessages.refusal(builder.encoded(), policy) == nil)
+    }
+
+    @Test func `the content is digested once for all signers`() throws {
+        func time(_ signerCount: Int) throws -> Duration {
+            let content = [UInt8](repeating: 0x5A, count: 48 << 20)
+            let builder = try SignedDataBuilder(
+                content: content, certificates: Minted.ellipticAuthority.certificates,
+                signers: Array(repeating: CMSMessages.signer(Minted.ellipticAuthority.leaf), count: signerCount))
+            let (message, policy) = (try builder.encoded(), try CMSMessages.policy(Minted.ellipticAuthority))
+            return try processorTime { _ = try CMSMessages.verify(message, policy) }
+        }
+        let (one, many) = (try time(1), try time(16))
+        #expect(many < one * 4, "\(one) for one, \(many) for 16")
+    }
+
+    @Test func `certificates of the policy are read once, and not for each message`() throws {
+        var policy = policy
+        policy.additionalCertificates = [authority.intermediate.certificate]
+        let additional = try CMSVerifier(policy: policy).chains.additional
+        var pool = CertificatePool([], additional)
+        try pool.load(policy.algorithms)
+        #expect(pool.members[0].handle != nil && pool.members[0].handle === additional[0].handle)
+    }
 
     @Test func `signatures to check are limited in number`() throws {
         // The intermediate's by the anchor, and the leaf's by the intermediate.

@@ -89,6 +89,9 @@ import Testing
             (.malformedRevocationList, reason([0x0A, 1, 8])),
             (.malformedRevocationList, reason([2, 1, 1])),
             (nil, reason([0x0A, 1, 1])), (nil, reason([0x0A, 1, 6])),
+            // RFC 5280, 5.3.3 and 5.3.2: the issuer of an entry, which libcrypto supports, and another extension.
+            (nil, entry(Extension(identifier(29), isCritical: true, .bytes(tlv(0x30, tlv(0xA4, [0x30, 0])))))),
+            (nil, entry(Extension(identifier(24), .bytes(tlv(0x18, Array("20250101000000Z".utf8)))))),
             // RFC 5280, 5.2.5
             (nil, scope([0x30, 3, 0x81, 1, 0xFF])), (nil, scope([0x30, 3, 0x81, 1, 0xFF], isCritical: false)),
             // RFC 5280, 4.2
@@ -177,6 +180,16 @@ import Testing
         #expect(try code(builder) { $0.limits.maximumRevocationInfoCount = 0 } == "too-many-elements")
     }
 
+    @Test func `a message may be as large as the limit`() throws {
+        let rsa = try CMSMessages.rsaAuthority.get()
+        let message = try CMSMessages.builder(rsa).encoded()
+        for (limit, expected) in [(message.count, nil), (message.count - 1, "input-too-large")] {
+            var policy = try CMSMessages.policy(rsa)
+            policy.limits.maximumMessageByteCount = limit
+            #expect(try CMSMessages.refusal(message, policy)?.code == expected)
+        }
+    }
+
     @Test func `the default limits are those that the documentation states`() {
         let limits = CMSLimits()
         #expect(limits.maximumMessageByteCount == 64 << 20 && limits.maximumSignerCount == 16)
@@ -224,10 +237,8 @@ import Testing
 
     @Test func `a signer's key is refused by its size before it verifies anything`() throws {
         let rsa = try CMSMessages.rsaAuthority.get()
-        let key = tlv(0x30, tlv(0x02, [0] + [UInt8](repeating: 0xA5, count: 64)) + tlv(0x02, [1, 0, 1]))
         var specification = TestCertificateAuthority.Shape().leaf
-        specification.subjectPublicKeyInfo = tlv(
-            0x30, tlv(0x30, tlv(0x06, ASN1ObjectIdentifier.rsaEncryption.content) + [5, 0]) + tlv(0x03, [0] + key))
+        specification.subjectPublicKeyInfo = CMSMessages.weakKey
         let weak = try specification.issue(key: rsa.leaf.key, by: rsa.intermediate)
         var builder = CMSMessages.builder(rsa)
         builder.signers = [CMSMessages.signer(weak)]

@@ -226,10 +226,12 @@ import Testing
         forged.signers[0].signedAttributes = nil
         forged.signers[0].signature = signature
         #expect(try code(forged) == "signed-attributes-as-content")
-        // Another set is a content like any.
-        forged.content = [0x31, 0x02, 0x05, 0x00]
-        forged.signers[0].signature = nil
-        #expect(try code(forged) == nil)
+        // Another set is a content like any, also one of attributes without a digest.
+        for content in [[0x31, 2, 5, 0], [0x31, 10, 0x30, 8, 6, 2, 0x2A, 1, 0x31, 2, 5, 0], [0x31, 0]] as [[UInt8]] {
+            forged.content = content
+            forged.signers[0].signature = nil
+            #expect(try code(forged) == nil)
+        }
     }
 
     // MARK: Content

@@ -49,6 +49,7 @@ struct CertificateTests {
         let certificate = try CertificateHandle(altered)
         #expect(try !certificate.isSigned(by: certificate))
         #expect(LibcryptoError.isQueueEmpty)
+        expectError(.operationFailed) { try certificate.isSelfIssued }
     }
 
     @Test func `any altered certificate is either read or malformed`() throws {

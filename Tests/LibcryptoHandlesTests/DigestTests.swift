@@ -29,6 +29,28 @@ struct DigestTests {
         #expect(DigestValue(algorithm, hex(expected)) == digest)
     }
 
+    /// RFC 2202, 3, and RFC 4231, 4.3: the second case of each.
+    @Test(arguments: [
+        (DigestAlgorithm.sha1, "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79"),
+        (.sha256, "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"),
+    ])
+    func `an authentication code is the published one`(algorithm: DigestAlgorithm, expected: String) throws {
+        let (message, key) = (Array("what do ya want for nothing?".utf8), Array("Jefe".utf8))
+        let code = try algorithm.authenticationCode(of: message.span, key: key.span)
+        #expect(hex(code.bytes) == expected && code.algorithm == algorithm)
+    }
+
+    @Test(arguments: DigestAlgorithm.allCases)
+    func `the digest of pieces is that of the whole, and more may follow`(algorithm: DigestAlgorithm) throws {
+        var stream = try DigestStream(algorithm)
+        var text = ""
+        for piece in ["", "a", "bc", String(repeating: "d", count: 1000)] {
+            try stream.update(Array(piece.utf8).span)
+            text += piece
+            #expect(try stream.value() == algorithm.digest(text))
+        }
+    }
+
     @Test func `a digest of another length is none`() {
         for algorithm in DigestAlgorithm.allCases {
             for count in [0, algorithm.byteCount - 1, algorithm.byteCount + 1, 1000] {

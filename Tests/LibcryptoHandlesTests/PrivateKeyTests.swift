@@ -69,6 +69,7 @@ struct PrivateKeyTests {
         let order = hex("FFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551")
         for wrong in [
             [], [0], order, [UInt8](repeating: 0xFF, count: 32), [1] + order, [UInt8](repeating: 1, count: 33),
+            [0] + [UInt8](repeating: 1, count: 32),
         ] {
             var bytes = wrong
             expectError(.malformedKey) { try PrivateKey(erasingP256: &bytes) }

@@ -73,6 +73,32 @@ struct PublicKeyTests {
         expectError(.unsuitableKey) { try key.recover([1], .sha256) }
     }
 
+    /// RFC 4055, 3.1 and 3.3
+    @Test func `a key for PSS with its own digest and salt verifies with no other and no shorter one`() throws {
+        let pair = try TestKeys.leaf.get()
+        let info = try pair.publicKey.subjectPublicKeyInfo()
+        let sha256 = DER.sequence([6, 9, 0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, 1])
+        let mgf1 = DER.sequence([6, 9, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 1, 1, 8], sha256)
+        let algorithm = DER.sequence(
+            [6, 9, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 1, 1, 10],
+            DER.sequence(DER.element(0xA0, sha256), DER.element(0xA1, mgf1), DER.element(0xA2, [2, 1, 32])))
+        let key = try PublicKey(DER.sequence(algorithm, Array(info.dropFirst(19))))
+        let rows: [(digest: DigestAlgorithm, saltLength: Int, mgf1: DigestAlgorithm, LibcryptoError.Kind?)] = [
+            (.sha256, 32, .sha256, nil), (.sha384, 32, .sha256, .algorithmUnavailable),
+            (.sha256, 31, .sha256, .operationFailed), (.sha256, 32, .sha1, .operationFailed),
+        ]
+        for row in rows {
+            let digest = try row.digest.digest("signed")
+            let scheme = SignatureScheme.pss(saltLength: row.saltLength, mgf1: row.mgf1)
+            let signature = try pair.sign(digest, scheme: scheme)
+            if let kind = row.3 {
+                expectError(kind) { try key.verify(signature, digest, scheme) }
+            } else {
+                #expect(try key.verify(signature, digest, scheme))
+            }
+        }
+    }
+
     @Test func `what is not a whole key is refused`() throws {
         let info = try TestKeys.leaf.get().publicKey.subjectPublicKeyInfo()
         for count in [0, 1, 2, 20, 30, info.count - 1] {

@@ -3,6 +3,10 @@ import LibcryptoHandles
 import SignatureTrust
 import Testing
 
+#if canImport(Glibc)
+import Glibc
+#endif
+
 struct SignatureTests {
     /// Every digest with every scheme, each with a key for it.
     static let combinations: [(DigestAlgorithm, SignatureScheme, Result<PrivateKey, any Error>)] =
@@ -47,6 +51,26 @@ struct SignatureTests {
             }
         }
     }
+
+    #if canImport(Glibc)
+    /// libcrypto narrows the length of an ECDSA signature to 32 bits.
+    @Test func `a signature with 4 GiB behind it is wrong`() throws {
+        let key = try TestKeys.p256.get()
+        let digest = try DigestAlgorithm.sha256.digest("signed")
+        let signature = try key.sign(digest, scheme: .ecdsa)
+        let count = 1 << 32 + signature.count
+        // Zeros that take no memory until they are written.
+        let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
+        let memory = try #require(unsafe mmap(nil, count, PROT_READ | PROT_WRITE, flags, -1, 0))
+        try #require(unsafe memory != MAP_FAILED)
+        defer { unsafe munmap(memory, count) }
+        unsafe memory.copyMemory(from: signature, byteCount: signature.count)
+        let bytes = unsafe UnsafeBufferPointer(start: memory.assumingMemoryBound(to: UInt8.self), count: count)
+        let longer = unsafe Span(_unsafeElements: bytes)
+        #expect(try key.publicKey.verify(signature, digest, .ecdsa))
+        #expect(try !key.publicKey.verify(signature: longer, digest: digest, scheme: .ecdsa))
+    }
+    #endif
 
     @Test func `the digest and the scheme must be those that were signed`() throws {
         let key = try TestKeys.leaf.get()
@@ -109,6 +133,12 @@ struct SignatureTests {
             #expect(try key.publicKey.recover(salted, algorithm) == nil)
         }
         #expect(LibcryptoError.isQueueEmpty)
+    }
+
+    /// Its key has as many bytes as the digest.
+    @Test func `no digest is recovered from a signature of 512 bits that is none`() throws {
+        let key = try PrivateKey.generateRSA(bits: 512).publicKey
+        #expect(try key.recover([UInt8](repeating: 1, count: 64), .sha512) == nil)
     }
 
     @Test func `a DigestInfo of the caller's own is signed as it is`() throws {

@@ -211,6 +211,6 @@ import Testing
         let receipt = try receipt()
         let page = try page(Array(repeating: receipt, count: 100), at: date(7, 1))
         #expect(page.utf8.count < 2_000_000)
-        #expect(page.ranges(of: "<article").count == Report.maximumPieceCount)
+        #expect(page.ranges(of: "<article").count == 40)
     }
 }

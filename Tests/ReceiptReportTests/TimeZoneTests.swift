@@ -1,6 +1,7 @@
 import Foundation
 import SeededRandom
 import SpanASN1
+import Synchronization
 import Testing
 
 @_spi(Surfaces) @testable import ReceiptReport
@@ -91,6 +92,27 @@ import Testing
             #expect(ReportTimeZone(name: "x", file: Array(whole.prefix(count))) == nil, "\(count) bytes")
         }
         #expect(ReportTimeZone(name: "x", file: whole + [0]) == nil)
+    }
+
+    @Test func `no more than 1 MiB of a time zone is read, and no more than 4 MiB of a list of them`() {
+        let limits = Mutex<[String: Int]>([:])
+        let database = TimeZoneDatabase(folder: "/z") { path, limit in
+            limits.withLock { $0[path] = limit }
+            return path == "/z/zone1970.tab" ? Array("CN\t+3114+12128\tAsia/Shanghai\n".utf8) : nil
+        }
+        #expect(database.zone(named: "Asia/Shanghai") == nil)
+        #expect(
+            limits.withLock(\.self) == [
+                "/z/tzdata.zi": 4_194_304, "/z/zone1970.tab": 4_194_304, "/z/Asia/Shanghai": 1_048_576,
+            ])
+        for (count, isRead) in [(1 << 20, true), (1 << 20 + 1, false)] {
+            // A header, one type, and characters up to the end.
+            let characters = UInt32(count - 50).bigEndian
+            var file = Array("TZif".utf8) + [UInt8](repeating: 0, count: 35) + [1]
+            file += (0..<4).map { UInt8(truncatingIfNeeded: characters >> ($0 * 8)) }
+            file += [UInt8](repeating: 0, count: count - file.count)
+            #expect((ReportTimeZone(name: "x", file: file) != nil) == isRead, "\(count) bytes")
+        }
     }
 
     @Test func `a damaged file is refused or read, and never traps`() throws {

@@ -1,15 +1,15 @@
 """The faults that `scripts/mutants` inserts, and a copy of the sources in which each has a switch.
 
-Those of the modules in `GENERATED` are made from the sources by generate.swift, which lists the operators: the tables
-of these modules have only the faults that no operator makes, and the generated ones that change no behavior. Those of
-the other modules and of the server are written down in tables.
+Those of the library's modules that have a table are made from the sources by generate.swift, which lists the operators:
+these tables have only the faults that no operator makes, and the generated ones that change no behavior. Those of
+AppStoreReceipt and of the server are written down in tables.
 """
 import collections, functools, hashlib, json, pathlib, re, subprocess, sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / ".build-mutants"
-# The other modules have tables alone, as the server has: their generated faults have not all been tried yet.
-GENERATED = "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust"
+# Its generated faults have not all been tried yet.
+NOT_GENERATED = "AppStoreReceipt"
 UNCOMPILABLE = BUILD / "uncompilable.json"
 FILE_STRIDE = 1000  # numbers for each file, so that a change of one file leaves the switches of the others as they are
 
@@ -113,24 +113,30 @@ class Mutant:
 
 def table(package, path, lines):
     """The mutants of one table."""
-    mutants, header, sign, others = [], None, None, []
+    mutants, group, header, sign, others = [], [], None, None, []
     for number, line in enumerate(lines, 1):
         if line.startswith("~"):
             others.append(line[1:].strip())
-        elif line and line[0] not in "-+!=* ":
-            header = line
-        elif line:
+        elif not line:
+            group = []
+        elif line[0] not in "-+!=* ":
+            header, group = line, []
+        else:
             if line[0] in "-*":
                 mutant = Mutant(pathlib.Path(path).stem, package, header, f"{path}:{number}", others)
                 if not header.endswith(".swift"):
                     mutant.file, mutant.declaration = None, header
                 mutants.append(mutant)
+                group = group + [mutant] if line[0] == "*" else [mutant]
             sign = line[0].strip() or sign
             mutant = mutants[-1]
             if sign == "*":
                 mutant.name = line[1:].strip()
+            elif sign == "=":
+                for mutant in group:
+                    mutant.reason.append(line[1:].strip())
             else:
-                lists = {"-": mutant.old, "+": mutant.new, "!": mutant.effect, "=": mutant.reason}
+                lists = {"-": mutant.old, "+": mutant.new, "!": mutant.effect}
                 lists[sign].append(line[1:].strip())
     return mutants
 
@@ -151,7 +157,8 @@ def generator():
 
 def generated():
     """The generated mutants, and the spans of declarations by module and path: [(file, start, end)]."""
-    folders = [f"Sources/{module}" for module in GENERATED]
+    modules = {path.stem for path in (ROOT / "Tests/Mutants").glob("*.txt")} - {NOT_GENERATED}
+    folders = [f"Sources/{module}" for module in sorted(modules)]
     files = [name for name in git("ls-files", "-co", "--exclude-standard", *folders)
              if name.endswith(".swift") and (ROOT / name).is_file()]
     output = subprocess.run([generator(), *files], cwd=ROOT, check=True, capture_output=True, text=True).stdout
@@ -203,6 +210,8 @@ def faults():
                     same = by_name.get((mutant.module, mutant.declaration, mutant.name))
                     if not same:
                         sys.exit(f"{mutant.place}: no operator makes this any more: {mutant}")
+                    if not mutant.reason:
+                        sys.exit(f"{mutant.place}: without its reason")
                     same.reason = mutant.reason
                 elif not (mutant.new and mutant.effect):
                     sys.exit(f"{mutant.place}: without new text, or without its effect")

@@ -16,7 +16,9 @@
 //
 // Faults are made in declarations that can refuse: those that throw, with their closures and local functions; and in
 // the initial values of properties. They are not made in what only explains: `throw` statements, whose values locate
-// and describe an error, and assertions.
+// and describe an error, and assertions. Nor is what a C function returns held true in a `guard` that throws
+// `operationFailed` or `allocationFailed`: libcrypto fails there only for lack of memory, of which no test can choose the
+// place.
 //
 // A fault is named by its declaration, operator and text, and by a number where these are not unique in the module. It
 // keeps its name when something else in the file changes.
@@ -60,6 +62,8 @@ final class Generator: SyntaxVisitor {
     private var checkDepth = 0
     /// The expressions for which faults are already made.
     private var done: Set<SyntaxIdentifier> = []
+    /// Whether the conditions are those of a `guard` that throws an error of libcrypto as one of the host.
+    private var isOfHost = false
     /// The conditions of `while` loops and their operands. A loop that does not end takes the time of many faults.
     private var loopConditions: Set<SyntaxIdentifier> = []
 
@@ -201,9 +205,16 @@ final class Generator: SyntaxVisitor {
             mutate(right, false, true)
             if canBeTrue { wrap(expression, "true", "isTrue(%, ") }
         default:
+            if isOfHost, Self.isResultOfC(expression) { return }
             if canBeTrue { wrap(expression, "true", "isTrue(%, ") }
             if canBeFalse { wrap(expression, "false", "isFalse(%, ") }
         }
+    }
+
+    /// Whether an expression compares what a C function returns: `EVP_PKEY_sign_init(context) == 1`.
+    private static func isResultOfC(_ expression: ExprSyntax) -> Bool {
+        let call = expression.as(InfixOperatorExprSyntax.self)?.leftOperand.as(FunctionCallExprSyntax.self)
+        return call?.calledExpression.as(DeclReferenceExprSyntax.self)?.baseName.text.contains("_") == true
     }
 
     private func logicalOperator(_ expression: ExprSyntax) -> (String, ExprSyntax, ExprSyntax)? {
@@ -216,7 +227,11 @@ final class Generator: SyntaxVisitor {
     override func visit(_ node: ThrowStmtSyntax) -> SyntaxVisitorContinueKind { .skipChildren }
 
     override func visit(_ node: GuardStmtSyntax) -> SyntaxVisitorContinueKind {
+        let thrown = node.body.trimmedDescription
+        let outer = isOfHost
+        isOfHost = thrown.contains("(.operationFailed)") || thrown.contains("(.allocationFailed)")
         check(node.conditions)
+        isOfHost = outer
         walk(node.body)
         return .skipChildren
     }

@@ -192,7 +192,8 @@ extension JWSMembers where Member: JWSMember {
     init(_ text: [UInt8], _ cursor: inout JSONCursor) throws(JSONError) {
         // Repeated names are refused, so there are never more entries than known members.
         var entries: [Entry] = []
-        guard try cursor.peekType() == .object else { throw JSONError(.unexpectedType, offset: cursor.offset) }
+        // Passes over the whitespace before the object.
+        _ = try cursor.peekType()
         let start = cursor.offset
         try cursor.readObject(of: Member.names) { (cursor, member) throws(JSONError) in
             let start = cursor.offset

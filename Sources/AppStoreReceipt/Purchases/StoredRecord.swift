@@ -47,7 +47,8 @@ extension StoredRecord {
         let table = Self.table
         var record = blank
         var seen: UInt64 = 0
-        guard try cursor.peekType() == .object else { throw JSONError(.unexpectedType, offset: cursor.offset) }
+        // Passes over the whitespace before the object.
+        _ = try cursor.peekType()
         let start = cursor.offset
         try cursor.readObject { (cursor, name) throws(JSONError) in
             guard let index = table.names.index(of: name) else { return }

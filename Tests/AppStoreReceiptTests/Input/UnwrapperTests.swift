@@ -121,6 +121,15 @@ import Testing
         #expect(try Self.error(#"{"\#(short)a":"\#(receipt)"}"#).code == "missing-receipt-data")
     }
 
+    @Test func `evidence is found in up to eight objects, one in the other`() throws {
+        let receipt = "\"\(try Self.receipt())\""
+        func error(_ depth: Int) throws -> VerificationError {
+            try Self.error((0..<depth).reduce(receipt) { text, _ in #"{"a":\#(text)}"# })
+        }
+        #expect(try error(8).path == String(repeating: "/a", count: 8))
+        #expect(try error(9).code == "missing-receipt-data")
+    }
+
     @Test(arguments: [
         (255, "VARCHAR(255)"), (340, "VARCHAR(255)"), (1024, "syslog"), (1366, "syslog"), (1368, "syslog"),
         (4000, "Oracle"), (4096, "terminal"), (8192, "header"), (16384, "Docker"), (65535, "MySQL"),
