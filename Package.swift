@@ -46,10 +46,13 @@ let package = Package(
         .library(name: "AppStoreReceipt", targets: ["AppStoreReceipt"]),
         .library(name: "AppStoreReceiptFoundation", targets: ["AppStoreReceiptFoundation"]),
         .library(name: "AppStoreReceiptTesting", targets: ["AppStoreReceiptTesting"]),
+        .library(name: "AppStoreReceiptTestingFoundation", targets: ["AppStoreReceiptTestingFoundation"]),
         .library(name: "AppStoreSigning", targets: ["AppStoreSigning"]),
+        .library(name: "AppStoreSigningFoundation", targets: ["AppStoreSigningFoundation"]),
         .library(name: "SpanASN1", targets: ["SpanASN1"]),
         .library(name: "SignatureTrust", targets: ["SignatureTrust"]),
         .library(name: "CMSTrust", targets: ["CMSTrust"]),
+        .library(name: "CMSTrustFoundation", targets: ["CMSTrustFoundation"]),
         .executable(name: "receipt", targets: ["receipt"]),
         // Lent to the packages beside this one, and no API: see CONTRIBUTING.md.
         .library(name: "_SpanPKCS7", targets: ["SpanPKCS7"]),
@@ -81,6 +84,9 @@ let package = Package(
             ["LargeMemory", "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "LibcryptoHandles"]),
         // Apart, since whatever imports Foundation makes every program that links it load Foundation.
         target("AppStoreReceiptFoundation", ["AppStoreReceipt"]),
+        target("AppStoreReceiptTestingFoundation", ["AppStoreReceiptTesting"]),
+        target("AppStoreSigningFoundation", ["AppStoreSigning"]),
+        target("CMSTrustFoundation", ["CMSTrust"]),
         // What a developer's server signs. Apart, so that who verifies has nothing of it.
         target("AppStoreSigning", ["SpanASN1", "SpanPKCS7", "StrictText", "LibcryptoHandles"]),
         target(
@@ -165,7 +171,12 @@ let package = Package(
         tests(of: "SignatureTrust", ["AppStoreReceiptTesting"]),
         tests(of: "CMSTrust", ["AppStoreReceiptTesting", "SignatureTrust"]),
         tests(of: "AppStoreReceipt", ["AppStoreReceiptTesting", "StrictText"]),
-        tests(of: "AppStoreReceiptFoundation", ["AppStoreReceiptTesting"]),
+        tests(
+            of: "AppStoreReceiptFoundation",
+            [
+                "AppStoreReceiptTesting", "AppStoreReceiptTestingFoundation", "AppStoreSigning",
+                "AppStoreSigningFoundation", "CMSTrust", "CMSTrustFoundation",
+            ]),
         // They search the memory of the process, of which strict memory safety would mark every line.
         .testTarget(
             name: "AppStoreSigningTests", dependencies: ["AppStoreSigning", "SpanPKCS7", "LibcryptoHandles"],

@@ -63,7 +63,7 @@ struct CFunction {
             "entitlements",
             [
                 ("verifier", .readVerifier), ("evidence", .bytes), ("lengths", .sizes), ("count", .size),
-                ("date", .longNumber),
+                ("date", .longNumber), ("environment", .flags),
             ] + outputs),
         CFunction(
             "answer", [("verifier", .readVerifier), ("body", .bytes), ("length", .size), ("flags", .flags)] + outputs),

@@ -247,8 +247,14 @@ extension GeneratedFile {
 
             // Entitlements decides \(summary(.entitlements)) The date can
             // be Now. The error is a *VerificationError if this host or the options are at fault, or if there are too many pieces.
+            // A Verifier of several environments needs EntitlementsIn.
             func (v *Verifier) Entitlements(at time.Time, evidence ...[]byte) (*Entitlements, error) {
-            \to := v.decide(milliseconds(at), evidence)
+            \treturn v.EntitlementsIn("", at, evidence...)
+            }
+
+            // EntitlementsIn is as Entitlements, in one of the environments of the Verifier. Evidence of another is refused.
+            func (v *Verifier) EntitlementsIn(environment Environment, at time.Time, evidence ...[]byte) (*Entitlements, error) {
+            \to := v.decide(milliseconds(at), environment, evidence)
             \tif o.status > Refused || o.json == nil { // nil with too many pieces, or without memory
             \t\treturn nil, o.err()
             \t}

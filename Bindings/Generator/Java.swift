@@ -295,7 +295,22 @@ extension GeneratedFile {
                  * @throws VerificationError if this host or the options are at fault, or if there are too many pieces
                  */
                 public Entitlements entitlements(List<byte[]> evidence, Instant at) throws VerificationError {
-                    Outcome outcome = decision(evidence, Options.milliseconds(at));
+                    return entitlements(evidence, at, null);
+                }
+
+                /**
+                 * As {@link #entitlements(List, Instant)}, in an environment, which a verifier of several requires.
+                 *
+                 * @param evidence the pieces as received; those of another environment are refused
+                 * @param at the date, or {@link Options#NOW}
+                 * @param environment the environment; null for the only one of the options
+                 * @return the decisions, and what was refused
+                 * @throws VerificationError if this host or the options are at fault, or if the environment is missing
+                 */
+                public Entitlements entitlements(List<byte[]> evidence, Instant at, Environment environment)
+                    throws VerificationError {
+                    int place = environment == null ? 0 : environment.ordinal() + 1;
+                    Outcome outcome = decision(evidence, Options.milliseconds(at), place);
                     return Entitlements.of(outcome.json(Library.REFUSED), outcome.error());
                 }
 

@@ -63,7 +63,13 @@ extension GeneratedFile {
     }
 
     /// The bytes of every function are in one field.
-    private static func callField(_ name: String) -> String { ["body", "request"].contains(name) ? "evidence" : name }
+    private static func callField(_ name: String) -> String {
+        switch name {
+        case "body", "request": "evidence"
+        case "environment": "flags"
+        default: name
+        }
+    }
 
     // MARK: Types
 
@@ -163,8 +169,8 @@ extension GeneratedFile {
                * \(summary(.entitlements))
                * @throws VerificationError if this host or the options are at fault.
                */
-              entitlements(evidence: Input | Input[], at?: Date | number | 'now'): Entitlements;
-              entitlementsAsync(evidence: Input | Input[], at?: Date | number | 'now'): Promise<Entitlements>;
+              entitlements(evidence: Input | Input[], at?: Date | number | 'now', environment?: Environment): Entitlements;
+              entitlementsAsync(evidence: Input | Input[], at?: Date | number | 'now', environment?: Environment): Promise<Entitlements>;
               /** \(summary(.answer)) */
               answer(body: Input, options?: { latestReceiptInfo?: boolean }): Answer;
               answerAsync(body: Input, options?: { latestReceiptInfo?: boolean }): Promise<Answer>;
@@ -234,8 +240,8 @@ extension GeneratedFile {
             ),
             ("accepts", "evidence", "isVerified(OUTCOME)", "this.#verify(evidence, NONE, ASYNC)"),
             (
-                "entitlements", "evidence, at = 'now'", "entitlementsOf(OUTCOME)",
-                "this.#decide(evidence, at, ASYNC)"
+                "entitlements", "evidence, at = 'now', environment = undefined", "entitlementsOf(OUTCOME)",
+                "this.#decide(evidence, at, environment, ASYNC)"
             ),
             ("answer", "body, options", "answerOf(OUTCOME)", "this.#answer(body, options, ASYNC)"),
             transactionID("extractTransactionIdFromAppReceipt", "appReceipt", .appReceiptID),

@@ -279,11 +279,15 @@ extension GeneratedFile {
                  *
                  * @param string|list<string> $evidence
                  * @param DateTimeInterface|'now' $at
-                 * @throws VerificationError if this host or the options are at fault
+                 * @param ?Environment $environment the environment to decide in, which a verifier of several requires
+                 * @throws VerificationError if this host or the options are at fault, or if the environment is missing
                  */
-                public function entitlements(string|array $evidence, DateTimeInterface|string $at = 'now'): Entitlements
-                {
-                    $outcome = $this->decision(array_values((array) $evidence), self::milliseconds($at));
+                public function entitlements(
+                    string|array $evidence,
+                    DateTimeInterface|string $at = 'now',
+                    ?Environment $environment = null,
+                ): Entitlements {
+                    $outcome = $this->decision(array_values((array) $evidence), self::milliseconds($at), $environment);
                     return new Entitlements(self::json($outcome, Library::REFUSED), self::error($outcome));
                 }
 

@@ -100,8 +100,18 @@ func (v *Verifier) verify(evidence []byte, form Form) outcome {
 	})
 }
 
+// The numbers of environments. What has none is refused by the library.
+var environments = map[Environment]C.uint32_t{
+	"": C.ASR_ENVIRONMENT_ONLY, EnvironmentProduction: C.ASR_ENVIRONMENT_PRODUCTION, EnvironmentSandbox: C.ASR_ENVIRONMENT_SANDBOX,
+	EnvironmentXcode: C.ASR_ENVIRONMENT_XCODE, EnvironmentLocalTesting: C.ASR_ENVIRONMENT_LOCAL_TESTING,
+}
+
 // decide takes all pieces of evidence, one directly after the other.
-func (v *Verifier) decide(date C.int64_t, evidence [][]byte) outcome {
+func (v *Verifier) decide(date C.int64_t, environment Environment, evidence [][]byte) outcome {
+	place, isKnown := environments[environment]
+	if !isKnown {
+		place = 1 << 31
+	}
 	shared := v.owner()
 	defer runtime.KeepAlive(shared)
 	var joined []byte
@@ -111,6 +121,6 @@ func (v *Verifier) decide(date C.int64_t, evidence [][]byte) outcome {
 		lengths[i] = C.size_t(len(piece))
 	}
 	return call(func(text **C.char, length *C.size_t, e *C.asr_error) C.asr_status {
-		return C.asr_entitlements(shared.handle, unsafe.Pointer(&addressable(joined)[0]), &lengths[0], C.size_t(len(evidence)), date, text, length, e)
+		return C.asr_entitlements(shared.handle, unsafe.Pointer(&addressable(joined)[0]), &lengths[0], C.size_t(len(evidence)), date, place, text, length, e)
 	})
 }

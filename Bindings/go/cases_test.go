@@ -17,6 +17,7 @@ type sharedCase struct {
 	Name, Call, JSON  string
 	Evidence          []string
 	Date              int64
+	Environment       Environment
 	LatestReceiptInfo bool `json:"latest_receipt_info"`
 	Options           struct {
 		BundleID       []string `json:"bundle_id"`
@@ -135,7 +136,7 @@ func (c *sharedCase) run(t *testing.T) (bytes []byte, status Status, err error) 
 		bytes, err := c.verify(t, verifier, evidence[0])
 		return bytes, 0, err
 	case "entitlements":
-		entitlements, err := verifier.Entitlements(time.UnixMilli(c.Date), evidence...)
+		entitlements, err := verifier.EntitlementsIn(c.Environment, time.UnixMilli(c.Date), evidence...)
 		if err != nil {
 			return nil, 0, err
 		}

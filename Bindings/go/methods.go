@@ -36,8 +36,14 @@ func (v *Verifier) Accepts(evidence []byte) bool {
 
 // Entitlements decides what one customer's evidence, at most 1,000 pieces, gives access to at a date. The date can
 // be Now. The error is a *VerificationError if this host or the options are at fault, or if there are too many pieces.
+// A Verifier of several environments needs EntitlementsIn.
 func (v *Verifier) Entitlements(at time.Time, evidence ...[]byte) (*Entitlements, error) {
-	o := v.decide(milliseconds(at), evidence)
+	return v.EntitlementsIn("", at, evidence...)
+}
+
+// EntitlementsIn is as Entitlements, in one of the environments of the Verifier. Evidence of another is refused.
+func (v *Verifier) EntitlementsIn(environment Environment, at time.Time, evidence ...[]byte) (*Entitlements, error) {
+	o := v.decide(milliseconds(at), environment, evidence)
 	if o.status > Refused || o.json == nil { // nil with too many pieces, or without memory
 		return nil, o.err()
 	}

@@ -26,7 +26,8 @@ static void perform(struct call *call) {
         break;
     case ENTITLEMENTS:
         call->status = asr_entitlements(
-            call->verifier, call->evidence, call->lengths, call->count, call->date, &call->json, &call->json_length, &call->error);
+            call->verifier, call->evidence, call->lengths, call->count, call->date, call->flags, &call->json, &call->json_length,
+            &call->error);
         break;
     case ANSWER:
         call->status = asr_answer(

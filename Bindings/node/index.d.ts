@@ -237,8 +237,8 @@ export class Verifier {
    * What one customer's evidence, at most 1,000 pieces, gives access to at a date.
    * @throws VerificationError if this host or the options are at fault.
    */
-  entitlements(evidence: Input | Input[], at?: Date | number | 'now'): Entitlements;
-  entitlementsAsync(evidence: Input | Input[], at?: Date | number | 'now'): Promise<Entitlements>;
+  entitlements(evidence: Input | Input[], at?: Date | number | 'now', environment?: Environment): Entitlements;
+  entitlementsAsync(evidence: Input | Input[], at?: Date | number | 'now', environment?: Environment): Promise<Entitlements>;
   /** The answer of verifyReceipt to a request's body, from the receipt alone. */
   answer(body: Input, options?: { latestReceiptInfo?: boolean }): Answer;
   answerAsync(body: Input, options?: { latestReceiptInfo?: boolean }): Promise<Answer>;

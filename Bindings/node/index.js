@@ -57,6 +57,9 @@ const dateOf = (text) => {
 };
 
 // The members of the JSON in the names and the types of JavaScript.
+// In the order of ASR_ENVIRONMENT_…
+const ENVIRONMENTS = ['production', 'sandbox', 'xcode', 'local-testing'];
+
 const record = (members) => Object.fromEntries(Object.entries(members).map(([name, value]) => [
   name.replace(/_(.)/g, (_, letter) => letter.toUpperCase()), DATES.has(name) && value !== null ? dateOf(value) : value,
 ]));
@@ -194,11 +197,13 @@ class Verifier {
     return native.call(VERIFY, this.#verifier, bytes(evidence), NOTHING, flags, 0n, isAsynchronous);
   }
 
-  #decide(evidence, at, isAsynchronous) {
+  #decide(evidence, at, environment, isAsynchronous) {
+    const place = environment === undefined ? 0 : ENVIRONMENTS.indexOf(environment) + 1;
+    if (environment !== undefined && place === 0) throw new TypeError(`not an environment: ${environment}`);
     // Views of the memory itself, since a `length` can be anything.
     const pieces = list(evidence).map(bytes).map(({ buffer, byteOffset, byteLength }) => Buffer.from(buffer, byteOffset, byteLength));
     const lengths = BigUint64Array.from(pieces, (piece) => BigInt(piece.length));
-    return native.call(ENTITLEMENTS, this.#verifier, Buffer.concat(pieces), lengths, 0, milliseconds(at), isAsynchronous);
+    return native.call(ENTITLEMENTS, this.#verifier, Buffer.concat(pieces), lengths, place, milliseconds(at), isAsynchronous);
   }
 
   #answer(body, { latestReceiptInfo = false } = {}, isAsynchronous) {
@@ -231,12 +236,12 @@ class Verifier {
     return isVerified(await this.#verify(evidence, NONE, true));
   }
 
-  entitlements(evidence, at = 'now') {
-    return entitlementsOf(this.#decide(evidence, at, false));
+  entitlements(evidence, at = 'now', environment = undefined) {
+    return entitlementsOf(this.#decide(evidence, at, environment, false));
   }
 
-  async entitlementsAsync(evidence, at = 'now') {
-    return entitlementsOf(await this.#decide(evidence, at, true));
+  async entitlementsAsync(evidence, at = 'now', environment = undefined) {
+    return entitlementsOf(await this.#decide(evidence, at, environment, true));
   }
 
   answer(body, options) {

@@ -96,7 +96,7 @@ async function result(test, suffix) {
       return { json: { full, brief, none: null }[test.json] };
     }
     case 'entitlements': {
-      const found = await verifier['entitlements' + suffix](evidence, test.date);
+      const found = await verifier['entitlements' + suffix](evidence, test.date, test.environment);
       const { items, refused } = JSON.parse(found.json);
       assert.deepStrictEqual(
         found.items.map((i) => [i.productId, i.access, i.givesAccess, i.grantable, i.environment]),

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 // Runs the shared cases on the command line, or as `test.php SOCKET SCRIPT` the page SCRIPT by the FPM that listens on SOCKET.
 
-use AppStoreReceipt\{Access, Entitlement, Form, VerificationError, Verifier};
+use AppStoreReceipt\{Access, Entitlement, Environment, Form, VerificationError, Verifier};
 
 // The installed package, or the sources.
 require is_file(__DIR__ . '/vendor/autoload.php') ? __DIR__ . '/vendor/autoload.php' : __DIR__ . '/preload.php';
@@ -74,7 +74,11 @@ function run_case(array $case): array
             same($verified->verdict()[$verified->kind()], $verified->contents(), $case['name']);
             return [['full' => $full, 'brief' => $brief, 'none' => null][$case['json']], 0, null];
         case 'entitlements':
-            $entitlements = $verifier->entitlements($evidence, date_of($case['date']));
+            $entitlements = $verifier->entitlements(
+                $evidence,
+                date_of($case['date']),
+                isset($case['environment']) ? Environment::from($case['environment']) : null,
+            );
             $expected = json_decode($entitlements->json, true);
             same(
                 array_map(

@@ -16,7 +16,7 @@ extension AppStoreVerifier {
     ) throws(VerificationError) -> VerifiedReceipt {
         let received = ReceivedEvidence(receipt, as: .receipt, policy.limits)
         return try counters.counting { () throws(VerificationError) in
-            let receipt = try receipt.withEvidenceBytes { (input) throws(VerificationError) in
+            let receipt = try receipt._withEvidenceBytes { (input) throws(VerificationError) in
                 let (verified, layers) = try received.read(in: input, policy.form) {
                     (received, _) throws(VerificationError) in try verifiers.receipts.verify(received.binary())
                 }
@@ -48,7 +48,7 @@ extension AppStoreVerifier {
     ) throws(VerificationError) -> VerifiedTransactionReceipt {
         let received = ReceivedEvidence(transactionReceipt, as: .transactionReceipt, policy.limits)
         return try counters.counting { () throws(VerificationError) in
-            try transactionReceipt.withEvidenceBytes { (bytes) throws(VerificationError) in
+            try transactionReceipt._withEvidenceBytes { (bytes) throws(VerificationError) in
                 try verifiers.transactionReceipts.verify(received.text(in: bytes))
             }
         }
@@ -122,7 +122,7 @@ extension AppStoreVerifier {
     ) throws(VerificationError) -> Value {
         let received = ReceivedEvidence(jws, as: .jws, policy.limits)
         return try counters.counting { () throws(VerificationError) in
-            try jws.withEvidenceBytes { (bytes) throws(VerificationError) in
+            try jws._withEvidenceBytes { (bytes) throws(VerificationError) in
                 let text = try received.text(in: bytes)
                 do throws(VerificationError) {
                     return try verify(text)

@@ -82,7 +82,7 @@ public final class AppStoreVerifier: Sendable {
     /// - Throws: The reason the evidence was refused.
     public func verify(_ evidence: some EvidenceSource) throws(VerificationError) -> VerifiedEvidence {
         let received = ReceivedEvidence(evidence, policy.limits)
-        return try evidence.withEvidenceBytes { (bytes) throws(VerificationError) in try verify(received, in: bytes) }
+        return try evidence._withEvidenceBytes { (bytes) throws(VerificationError) in try verify(received, in: bytes) }
     }
 
     /// Verifies evidence of any kind, and copies it only if it is a binary receipt.
@@ -92,14 +92,17 @@ public final class AppStoreVerifier: Sendable {
 
     /// Verifies what was received.
     ///
-    /// - Parameter input: The bytes that were received.
+    /// - Parameters:
+    ///   - input: The bytes that were received.
+    ///   - requiresEnvironment: Whether evidence that names no environment is refused.
     package func verify(
-        _ received: ReceivedEvidence, in input: Span<UInt8>
+        _ received: ReceivedEvidence, in input: Span<UInt8>, requiresEnvironment: Bool = false
     ) throws(VerificationError) -> VerifiedEvidence {
         try counters.counting { () throws(VerificationError) in
             let (evidence, layers) = try received.read(in: input, policy.form) {
                 (received, input) throws(VerificationError) in try verifiers.verify(received, in: input)
             }
+            if requiresEnvironment, evidence.environment == nil { throw .policy(.missingEnvironment) }
             return layers.isEmpty ? evidence : evidence.inside(layers)
         } layers: {
             $0.layers
@@ -119,7 +122,7 @@ extension VerificationPolicy {
             }
         }
         switch trust.base {
-        case .apple, .adding: break
+        case .apple: break
         case .roots(let anchors):
             guard !anchors.isEmpty else { throw .configuration(.noTrustAnchor, found: "trust: .roots([])") }
         case .storeKitTesting(let anchors):
@@ -135,7 +138,7 @@ extension AppStoreTrust {
     /// The environments in which its roots can sign.
     var environments: Set<AppStoreEnvironment> {
         switch base {
-        case .apple, .adding, .roots: [.production, .sandbox]
+        case .apple, .roots: [.production, .sandbox]
         case .storeKitTesting: [.xcode, .localTesting]
         }
     }
@@ -147,6 +150,8 @@ package enum ConfigurationFault: String, Sendable, CaseIterable {
     case noTrustAnchor = "no-trust-anchor"
     /// ``VerificationPolicy/environments`` is empty.
     case noEnvironment = "no-environment"
+    /// The policy accepts several environments, and a decision names none.
+    case environmentNotNamed = "environment-not-named"
     /// ``VerificationPolicy/bundleIDs`` is an empty set, or has an empty bundle id.
     case noBundleID = "no-bundle-id"
     /// Xcode's environments go with StoreKit Testing trust, and with no other.

@@ -4,17 +4,17 @@ import SpanPKCS7
 
 /// Verifies signatures and signers, of receipts and of JWS: by chains to pinned roots, or by the pinned certificates of StoreKit Testing.
 enum TrustEngine: Sendable {
-    case chain(PinnedChainVerifier, Verification.Authority)
+    case chain(PinnedChainVerifier, SignerVerification.Authority)
     case signer(PinnedSignerVerifier)
 
     /// - Throws: why an anchor cannot be used; the path's index says which.
     init(
-        _ trust: AppStoreTrust, algorithms: AlgorithmPolicy, distrusted: Set<Fingerprint>,
+        _ trust: AppStoreTrust.Base, algorithms: AlgorithmPolicy, distrusted: Set<Fingerprint>,
         leafMarker: ASN1ObjectIdentifier = .receiptSigningMarker,
         intermediateMarker: ASN1ObjectIdentifier = .developerRelationsMarker
     ) throws(SignatureTrustError) {
         func chains(
-            to anchors: [TrustAnchor], _ authority: Verification.Authority
+            to anchors: [TrustAnchor], _ authority: SignerVerification.Authority
         ) throws(SignatureTrustError) -> TrustEngine {
             .chain(
                 try PinnedChainVerifier(
@@ -31,10 +31,6 @@ enum TrustEngine: Sendable {
         case .roots(let anchors): self = try chains(to: anchors, .customRoot)
         case .storeKitTesting(let certificates):
             self = .signer(try PinnedSignerVerifier(certificates: certificates, algorithms: algorithms))
-        case .adding(_, let other):
-            try self.init(
-                other, algorithms: algorithms, distrusted: distrusted, leafMarker: leafMarker,
-                intermediateMarker: intermediateMarker)
         }
     }
 
@@ -59,13 +55,13 @@ extension TrustEngine {
 
     func verification(
         for signature: borrowing VerifiedSignature, in message: SignedData, at date: Instant
-    ) throws(SignatureTrustError) -> Verification {
+    ) throws(SignatureTrustError) -> SignerVerification {
         switch self {
         case .chain(let verifier, let authority):
             let chain = try verifier.chain(of: signature, in: message, at: date)
-            return Verification(authority, chain, signature.digestAlgorithm, date)
+            return SignerVerification(authority, chain, signature.digestAlgorithm, date)
         case .signer(let verifier):
-            return Verification(try verifier.signer(of: signature, at: date), signature.digestAlgorithm, date)
+            return SignerVerification(try verifier.signer(of: signature, at: date), signature.digestAlgorithm, date)
         }
     }
 }
@@ -87,17 +83,18 @@ extension TrustEngine {
 
     func verification(
         for certificates: CertificateSequence, key: SignerKey, at date: Instant
-    ) throws(SignatureTrustError) -> Verification {
+    ) throws(SignatureTrustError) -> SignerVerification {
         switch self {
         case .chain(let verifier, let authority):
-            return Verification(authority, try verifier.chain(of: certificates, key: key, at: date), .sha256, date)
+            return SignerVerification(
+                authority, try verifier.chain(of: certificates, key: key, at: date), .sha256, date)
         case .signer(let verifier):
-            return Verification(try verifier.signer(of: certificates, at: date), .sha256, date)
+            return SignerVerification(try verifier.signer(of: certificates, at: date), .sha256, date)
         }
     }
 }
 
-extension Verification {
+extension SignerVerification {
     init(_ authority: Authority, _ chain: PinnedChain, _ digest: SignatureDigest, _ date: Instant) {
         self.init(
             authority: authority, anchor: chain.anchorFingerprint, signer: chain.leafFingerprint,

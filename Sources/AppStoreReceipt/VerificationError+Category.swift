@@ -1,5 +1,6 @@
 extension VerificationError {
     /// The categories of errors, by who can correct them.
+    @nonexhaustive
     public enum Category: String, Sendable, CaseIterable {
         /// The evidence is damaged, or is for another app or environment. Ask the client for other evidence.
         case client
@@ -9,6 +10,9 @@ extension VerificationError {
         case host
 
         /// The status for the HTTP response: 400, 403 or 500.
+        ///
+        /// Apple repeats a notification that was answered with any of them. What no repetition changes is answered with
+        /// 200, and recorded: a notification for another app, for example.
         public var httpStatus: Int {
             switch self {
             case .client: 400

@@ -40,7 +40,8 @@ extension VerificationError {
     ///
     /// - Parameter input: The bytes that the verifier refused.
     /// - Returns: The excerpt; `nil` if the error has no position in the input, for a JWS, and if `input` is not the refused input.
-    public func excerpt(of input: [UInt8]) -> String? {
+    public func excerpt(of input: some EvidenceSource) -> String? {
+        let input = input.evidenceArray
         guard part == nil, let offset else { return nil }
         switch offsetBase {
         case .text: return input.dropFirst(offset).excerpt

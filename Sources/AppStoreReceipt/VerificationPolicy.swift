@@ -22,18 +22,18 @@ public struct VerificationPolicy: Sendable {
     /// a notification are in the environment that its data names. Evidence of an unknown environment is always refused.
     public var environments: Set<AppStoreEnvironment>?
     /// The date at which certificate chains are validated; by default the signing date.
-    public var validationDate = ValidationDate.signing
+    public var validationDate = ValidationDate.whenSigned
     /// The maximum time since the evidence was signed, by ``clock``; `nil` for no maximum.
     ///
     /// A receipt is signed at its creation date. If there is a maximum, evidence signed more than five minutes after ``clock`` is refused, too.
     /// The five minutes allow for clocks that differ.
     public var maximumAge: Duration?
-    /// A Boolean value that indicates whether to refuse evidence from the future.
+    /// A Boolean value that indicates whether to accept evidence from the future; by default `true`.
     ///
-    /// If it is `true`, the verifier refuses evidence that was signed after the time of ``clock``, and receipts with a purchase or a revocation
-    /// later than their creation date. None of Apple's receipts is known to have one.
-    public var rejectsFutureDates = false
-    /// The clock for ``maximumAge``, ``rejectsFutureDates`` and ``ValidationDate/now``; by default the system's.
+    /// If it is `false`, the verifier refuses evidence that was signed after the time of ``clock``, and receipts with a
+    /// purchase or a revocation later than their creation date. None of Apple's receipts is known to have one.
+    public var allowsFutureDates = true
+    /// The clock for ``maximumAge``, ``allowsFutureDates`` and ``ValidationDate/now``; by default the system's.
     public var clock: @Sendable () -> Instant = { .now }
     /// The algorithms and keys that may sign receipts: RSA of 2048 to 4096 bits with SHA-2 or SHA-1, which Apple's receipts need, and ECDSA on P-256
     /// and P-384 with SHA-2, unless you change it.
@@ -76,11 +76,11 @@ public struct VerificationPolicy: Sendable {
         /// The date the evidence was signed: a receipt's creation date [12], or the signing date of a JWS.
         ///
         /// Evidence outlives the certificates that signed it.
-        case signing
+        case whenSigned
         /// The time of the policy's clock. Evidence is refused once its signer's certificate has expired.
         case now
         /// A date that you choose, such as the day you received the evidence.
-        case date(Instant)
+        case at(Instant)
     }
 }
 
@@ -114,9 +114,9 @@ extension VerificationPolicy {
     /// Returns the date at which to validate a chain.
     func validationDate(signedAt date: Instant) -> Instant {
         switch validationDate {
-        case .signing: date
+        case .whenSigned: date
         case .now: clock()
-        case .date(let date): date
+        case .at(let date): date
         }
     }
 
@@ -153,9 +153,9 @@ extension VerificationPolicy {
     func checkAge(
         signedAt date: Instant, tooOld: PolicyViolation, future: PolicyViolation
     ) throws(VerificationError) {
-        guard maximumAge != nil || rejectsFutureDates else { return }
+        guard maximumAge != nil || !allowsFutureDates else { return }
         let now = clock()
-        if rejectsFutureDates, date > now { throw .policy(future, found: "\(date)", expected: "until \(now)") }
+        if !allowsFutureDates, date > now { throw .policy(future, found: "\(date)", expected: "until \(now)") }
         guard let maximumAge else { return }
         switch date.age(at: now, maximum: maximumAge) {
         case .allowed: break

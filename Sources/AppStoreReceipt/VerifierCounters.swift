@@ -3,17 +3,32 @@ import Synchronization
 /// The numbers of inputs that a verifier has verified and refused since it was made, for metrics. See ``AppStoreVerifier/counts``.
 public struct VerifierCounts: Hashable, Sendable {
     /// The number of inputs that were verified.
-    public var verified: UInt64 = 0
-    /// The number of inputs that were refused, by ``VerificationError/code``. The list of codes is fixed, and no input adds one.
-    public var refused: [String: UInt64] = [:]
-    /// The number of inputs from which something was removed that was around the evidence, by its name. An input with two layers counts for both.
-    public var unwrapped: [String: UInt64] = [:]
-    /// The number of certificate chains that were found in the cache. It is always 0 with ``AppStoreTrust/storeKitTesting(_:)``.
-    public var chainCacheHits: UInt64 = 0
+    public let verified: UInt64
+    /// The number of inputs that were refused, by ``VerificationError/code``. The list of codes is fixed, and no input
+    /// adds one.
+    public let refused: [VerificationError.Code: UInt64]
+    /// The number of inputs from which something was removed that was around the evidence, by its name. An input with
+    /// two layers counts for both.
+    public let unwrapped: [String: UInt64]
+    /// The number of certificate chains that were found in the cache. It is always 0 with
+    /// ``AppStoreTrust/storeKitTesting(_:)``.
+    public let chainCacheHits: UInt64
     /// The number of certificate chains that were not in the cache and were validated, with any result.
-    public var chainCacheMisses: UInt64 = 0
+    public let chainCacheMisses: UInt64
     /// The number of certificate chains that were removed from the cache to make room for others.
-    public var chainCacheEvictions: UInt64 = 0
+    public let chainCacheEvictions: UInt64
+}
+
+extension VerifierCounts {
+    /// The counts of several verifiers together.
+    public static func + (lhs: VerifierCounts, rhs: VerifierCounts) -> VerifierCounts {
+        VerifierCounts(
+            verified: lhs.verified + rhs.verified, refused: lhs.refused.merging(rhs.refused, uniquingKeysWith: +),
+            unwrapped: lhs.unwrapped.merging(rhs.unwrapped, uniquingKeysWith: +),
+            chainCacheHits: lhs.chainCacheHits + rhs.chainCacheHits,
+            chainCacheMisses: lhs.chainCacheMisses + rhs.chainCacheMisses,
+            chainCacheEvictions: lhs.chainCacheEvictions + rhs.chainCacheEvictions)
+    }
 }
 
 /// The counters of one verifier, shared by all threads. They have no lock, which a child of `fork()` could find taken.
@@ -31,7 +46,7 @@ final class VerifierCounters: Sendable {
         do throws(VerificationError) {
             value = try body()
         } catch {
-            refused.count(error.code)
+            refused.count(error.fault.code)
             for name in error.unwrapped { unwrapped.count(name) }
             throw error
         }
@@ -42,14 +57,13 @@ final class VerifierCounters: Sendable {
     }
 
     func counts(of engines: [TrustEngine]) -> VerifierCounts {
-        var counts = VerifierCounts(
-            verified: verified.load(ordering: .relaxed), refused: refused.counts, unwrapped: unwrapped.counts)
-        for cache in engines.compactMap(\.cacheCounts) {
-            counts.chainCacheHits += cache.hits
-            counts.chainCacheMisses += cache.misses
-            counts.chainCacheEvictions += cache.evictions
-        }
-        return counts
+        let caches = engines.compactMap(\.cacheCounts)
+        let refused = refused.counts.map { (VerificationError.Code(rawValue: $0.key), $0.value) }
+        return VerifierCounts(
+            verified: verified.load(ordering: .relaxed), refused: Dictionary(uniqueKeysWithValues: refused),
+            unwrapped: unwrapped.counts, chainCacheHits: caches.reduce(0) { $0 + $1.hits },
+            chainCacheMisses: caches.reduce(0) { $0 + $1.misses },
+            chainCacheEvictions: caches.reduce(0) { $0 + $1.evictions })
     }
 }
 

@@ -8,7 +8,7 @@ public import Foundation
 
 extension Data: EvidenceSource {
     /// Calls `body` with the bytes of the data.
-    public func withEvidenceBytes<Result, Failure: Error>(
+    public func _withEvidenceBytes<Result, Failure: Error>(
         _ body: (Span<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         // Data of up to 14 bytes has no address either.

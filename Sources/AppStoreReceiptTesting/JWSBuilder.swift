@@ -34,6 +34,11 @@ public struct JWSBuilder: Hashable, Sendable {
         try signed(certificates: authority.certificates, key: authority.leaf.key)
     }
 
+    /// Returns the body that Apple's server posts, `{"signedPayload":"…"}`.
+    public func signedPayload(by authority: TestCertificateAuthority) throws(MintingError) -> String {
+        "{\"signedPayload\":\"\(try signed(by: authority))\"}"
+    }
+
     /// Returns the JWS in its compact serialization, with one certificate in the header, as Xcode writes it.
     public func signed(by signer: StoreKitTestingSigner) throws(MintingError) -> String {
         var builder = self

@@ -56,7 +56,7 @@ package struct JWSSpecification: Sendable {
             }
         } catch {
             if let offset = unknownNameOffset, error.offset == offset {
-                throw ReceiptSpecificationError(kind: .unknownKey, offset: offset)
+                throw ReceiptSpecificationError(.unknownKey, offset: offset)
             }
             throw ReceiptSpecificationError(error, expected: notes.expected)
         }

@@ -39,7 +39,7 @@ extension ReceiptBuilder {
             try reader.read(&cursor)
         } catch {
             if let offset = reader.unknownKeyOffset {
-                throw ReceiptSpecificationError(kind: .unknownKey, offset: offset)
+                throw ReceiptSpecificationError(.unknownKey, offset: offset)
             }
             throw ReceiptSpecificationError(error, expected: reader.expected)
         }

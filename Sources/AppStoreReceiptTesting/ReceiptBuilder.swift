@@ -1,6 +1,7 @@
 public import AppStoreReceipt
 public import SignatureTrust
 public import SpanASN1
+import StrictText
 
 /// A builder that mints App Store receipts for tests.
 ///
@@ -123,6 +124,7 @@ public struct ReceiptBuilder: Sendable {
     }
 
     /// The types of receipts. The raw values are those of attribute 0.
+    @nonexhaustive
     public enum ReceiptType: String, Hashable, Sendable, CaseIterable {
         /// A receipt from the App Store.
         case production = "Production"
@@ -166,6 +168,15 @@ extension ReceiptBuilder {
     /// - Throws: `algorithm-unavailable` if the host does not sign with the digest algorithm; `inexpressible-value`.
     public func signed(by authority: TestCertificateAuthority) throws(MintingError) -> [UInt8] {
         try signedData(by: authority).encoded()
+    }
+
+    /// Returns the base64 of the receipt, as apps send it.
+    ///
+    /// - Parameter authority: The authority.
+    /// - Throws: `algorithm-unavailable` if the host does not sign with the digest algorithm; `inexpressible-value`.
+    public func signedBase64(by authority: TestCertificateAuthority) throws(MintingError) -> String {
+        let receipt = try signed(by: authority)
+        return Base64.encode(receipt.span)
     }
 
     /// Returns the binary receipt, signed as by StoreKit Testing in Xcode.

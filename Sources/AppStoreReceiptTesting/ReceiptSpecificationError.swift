@@ -3,7 +3,9 @@ import StrictText
 
 /// The reason a JSON text does not specify a receipt, and the place of the fault.
 public struct ReceiptSpecificationError: Error, Hashable, Sendable {
-    package enum Kind: String, Sendable {
+    /// The stable words for the reasons.
+    @nonexhaustive
+    public enum Code: String, Hashable, Sendable, CaseIterable {
         /// The text is not one JSON object.
         case malformedJSON = "malformed-json"
         /// A receipt does not have the key.
@@ -14,14 +16,15 @@ public struct ReceiptSpecificationError: Error, Hashable, Sendable {
         case unexpectedValue = "unexpected-value"
     }
 
-    package let kind: Kind
+    /// The reason.
+    public let code: Code
     /// The position of the fault, in bytes from the start of the text.
     public let offset: Int
     /// What an unexpected value must be, such as `an integer`; `nil` if it is not known.
     public let expected: String?
 
-    init(kind: Kind, offset: Int, expected: String? = nil) {
-        self.kind = kind
+    init(_ code: Code, offset: Int, expected: String? = nil) {
+        self.code = code
         self.offset = offset
         self.expected = expected
     }
@@ -30,7 +33,7 @@ public struct ReceiptSpecificationError: Error, Hashable, Sendable {
 extension ReceiptSpecificationError: CustomStringConvertible {
     public var description: String {
         let reason =
-            switch kind {
+            switch code {
             case .malformedJSON: "the JSON is malformed"
             case .unknownKey: "no receipt has this key"
             case .repeatedKey: "a key that is repeated"
@@ -43,14 +46,14 @@ extension ReceiptSpecificationError: CustomStringConvertible {
 extension ReceiptSpecificationError {
     /// - Parameter expected: What the value that was being read must be.
     init(_ error: JSONError, expected: String? = nil) {
-        kind =
+        code =
             switch error.kind {
             case .duplicateMember: .repeatedKey
             case .unexpectedType, .unexpectedValue, .numberOutOfRange, .missingMember: .unexpectedValue
             default: .malformedJSON
             }
         offset = error.offset
-        self.expected = kind == .unexpectedValue ? expected : nil
+        self.expected = code == .unexpectedValue ? expected : nil
     }
 }
 

@@ -65,7 +65,7 @@ extension TransactionReceiptBuilder {
                 expected = nil
             }
         } catch {
-            if let unknownKeyOffset { throw ReceiptSpecificationError(kind: .unknownKey, offset: unknownKeyOffset) }
+            if let unknownKeyOffset { throw ReceiptSpecificationError(.unknownKey, offset: unknownKeyOffset) }
             throw ReceiptSpecificationError(error, expected: expected)
         }
         self = builder

@@ -166,7 +166,7 @@ extension TransactionReceiptBuilder {
     /// Returns the base64 of the transaction receipt, as apps send it.
     ///
     /// - Parameter authority: The authority, as for ``signed(by:)``.
-    public func base64(signedBy authority: TestCertificateAuthority) throws(MintingError) -> String {
+    public func signedBase64(by authority: TestCertificateAuthority) throws(MintingError) -> String {
         let receipt = try signed(by: authority)
         return Base64.encode(receipt.span)
     }
@@ -253,7 +253,7 @@ extension TestCertificateAuthority {
             // In steps: the compiler (Swift 6.3.1) crashes on array literals whose elements throw.
             let issuer = try transactionReceiptIssuer
             let anchor = try trustAnchor
-            return .adding([issuer], to: .roots([anchor]))
+            return .roots([anchor]).adding([issuer])
         }
     }
 }

@@ -17,6 +17,35 @@ public struct SigningError: Error, Hashable, Sendable {
         case signingFailed
     }
 
+    /// The stable words for the reasons.
+    @nonexhaustive
+    public enum Code: String, Hashable, Sendable, CaseIterable {
+        /// The key's file cannot be read.
+        case keyUnreadable = "key-unreadable"
+        /// The key's path is not that of a file.
+        case keyNoFile = "key-no-file"
+        /// The key's file has more than 64 KiB.
+        case keyTooLarge = "key-too-large"
+        /// Others than the owner of the key's file can read or change it.
+        case keyAccessibleToOthers = "key-accessible-to-others"
+        /// systemd gives this process no credential of that name.
+        case keyNoCredential = "key-no-credential"
+        /// The key is not exactly one PEM block.
+        case keyNotPEM = "key-not-pem"
+        /// The key is encrypted.
+        case keyEncrypted = "key-encrypted"
+        /// The key is of another kind.
+        case keyOtherKind = "key-other-kind"
+        /// The PEM block is not a private key in PKCS#8, or is damaged.
+        case keyNotPKCS8 = "key-not-pkcs8"
+        /// An argument is refused. See ``SigningError/argument``.
+        case invalidArgument = "invalid-argument"
+        /// A request of the Advanced Commerce API is not the JSON that Apple documents.
+        case invalidRequest = "invalid-request"
+        /// libcrypto on this host could not sign.
+        case signingFailed = "signing-failed"
+    }
+
     /// The arguments that are checked.
     @nonexhaustive
     public enum Argument: String, Sendable, CaseIterable {
@@ -53,12 +82,12 @@ public struct SigningError: Error, Hashable, Sendable {
     }
 
     /// A stable word for the reason, such as `key-encrypted`.
-    public var code: String {
+    public var code: Code {
         switch reason {
         case .unusableKey(let fault): fault.code
-        case .invalidArgument: "invalid-argument"
-        case .invalidRequest: "invalid-request"
-        case .signingFailed: "signing-failed"
+        case .invalidArgument: .invalidArgument
+        case .invalidRequest: .invalidRequest
+        case .signingFailed: .signingFailed
         }
     }
 
@@ -73,7 +102,7 @@ public struct SigningError: Error, Hashable, Sendable {
         var writer = JSONWriter()
         writer.beginObject()
         writer.object("error") { writer in
-            writer.member("code", code)
+            writer.member("code", code.rawValue)
             writer.member("argument", ifAny: argument?.rawValue)
             if let offset { writer.member("offset", offset) }
             writer.member("message", description)
@@ -187,17 +216,17 @@ extension InAppPurchaseKey {
         /// The PEM block is not a private key in PKCS#8 (RFC 5958), or is damaged.
         case notPKCS8
 
-        var code: String {
+        var code: SigningError.Code {
             switch self {
-            case .unreadable: "key-unreadable"
-            case .noFile: "key-no-file"
-            case .tooLarge: "key-too-large"
-            case .accessibleToOthers: "key-accessible-to-others"
-            case .noCredential: "key-no-credential"
-            case .notPEM: "key-not-pem"
-            case .encrypted: "key-encrypted"
-            case .otherKind: "key-other-kind"
-            case .notPKCS8: "key-not-pkcs8"
+            case .unreadable: .keyUnreadable
+            case .noFile: .keyNoFile
+            case .tooLarge: .keyTooLarge
+            case .accessibleToOthers: .keyAccessibleToOthers
+            case .noCredential: .keyNoCredential
+            case .notPEM: .keyNotPEM
+            case .encrypted: .keyEncrypted
+            case .otherKind: .keyOtherKind
+            case .notPKCS8: .keyNotPKCS8
             }
         }
 

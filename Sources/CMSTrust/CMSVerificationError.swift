@@ -18,10 +18,10 @@ public struct CMSVerificationError: Error, Hashable, Sendable {
     package static func policy(_ error: CMSTrustError) -> Self { Self(reason: .policy(error)) }
 
     /// A stable word for programs, such as `untrusted-chain`.
-    public var code: String {
+    public var code: Code {
         switch reason {
-        case .structure(let error): error.kind.rawValue
-        case .trust(let error), .policy(let error): error.kind.code
+        case .structure(let error): Code(rawValue: error.kind.rawValue)
+        case .trust(let error), .policy(let error): Code(rawValue: error.kind.code)
         }
     }
 

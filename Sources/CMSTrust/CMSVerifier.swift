@@ -21,25 +21,27 @@ package import SpanPKCS7
 public final class CMSVerifier: Sendable {
     /// The policy of the verifier.
     public let policy: CMSPolicy
-    /// The errors of the anchors that cannot end a chain, by their index in the policy.
-    ///
-    /// The policy does not accept their keys, libcrypto cannot read them, or another certificate issued them.
-    public let refusedAnchors: [Int: CMSVerificationError]
     let chains: CMSChainValidator
 
     /// Creates a verifier with a policy.
     ///
-    /// - Parameter policy: The conditions that a message must meet.
+    /// - Parameters:
+    ///   - policy: The conditions that a message must meet.
+    ///   - onRefusedAnchor: A closure that is called with the index of each anchor that cannot end a chain, in their
+    ///     order, and the reason: the policy does not accept its key, libcrypto cannot read it, or another certificate
+    ///     issued it. The verifier is made of the others.
     /// - Throws: The error of the first anchor if none can be used, or `untrusted-chain` if there is none; `malformed-certificate` for a certificate of the policy;
     ///   `malformed-revocation-list`, `delta-revocation-list` or `unsupported-revocation-list` for a list, with its ``CMSVerificationError/index``; `algorithm-unavailable` if
     ///   the policy accepts SHA-1 and libcrypto on this host does not verify it.
-    public init(policy: CMSPolicy) throws(CMSVerificationError) {
+    public init(
+        policy: CMSPolicy, onRefusedAnchor: (Int, CMSVerificationError) -> Void = { _, _ in }
+    ) throws(CMSVerificationError) {
         self.policy = policy
         do throws(CMSTrustError) {
             try CMSTrustError.trusting { () throws(SignatureTrustError) in try HostSelfTest.run(policy.algorithms) }
             let (chains, refused) = try CMSChainValidator.make(policy)
             self.chains = chains
-            refusedAnchors = refused.mapValues { .policy($0) }
+            for (index, error) in refused.sorted(by: { $0.key < $1.key }) { onRefusedAnchor(index, .policy(error)) }
         } catch {
             throw .policy(error)
         }
@@ -51,15 +53,41 @@ public final class CMSVerifier: Sendable {
     ///   - received: The message, without bytes after it.
     ///   - detachedContent: The content of a detached message, exactly as it was signed.
     ///   - signer: The fingerprint of the certificate whose signers must pass, of which there must be one; the others are ignored. By default, all signers must pass.
-    ///   - date: The date at which the chains must be valid, such as the current date or a date at which the message is known to have existed.
-    ///   - usesSigningTimes: Whether the chain of each signer must be valid at the signing time that it states instead, which must be present and not after `date`.
-    ///     Messages then stay verifiable after certificates expire. But only the signer vouches for that time: someone who steals the key of an expired
-    ///     certificate can sign with an earlier date. If that matters, distrust the certificate or use the current date.
+    ///   - date: The date at which the chains must be valid, such as the current date or a date at which the message is
+    ///     known to have existed.
     /// - Returns: The verified message.
     /// - Throws: The first error in this order: the structure, and for each signer the signature, the date and the chain.
     public func verify(
-        _ received: [UInt8], detachedContent: [UInt8]? = nil, signedBy signer: Fingerprint? = nil, at date: Instant,
-        usesSigningTimes: Bool = false
+        _ received: [UInt8], detachedContent: [UInt8]? = nil, signedBy signer: Fingerprint? = nil, at date: Instant
+    ) throws(CMSVerificationError) -> VerifiedMessage {
+        try verify(received, detachedContent, signer, date, usesSigningTimes: false)
+    }
+
+    /// Verifies a message in DER or BER, at the signing time that each signer states.
+    ///
+    /// Messages stay verifiable after certificates expire. But only the signer vouches for that time: someone who steals the
+    /// key of an expired certificate can sign with an earlier date. If that matters, distrust the certificate, or verify at
+    /// a date that you know.
+    ///
+    /// - Parameters:
+    ///   - received: The message, without bytes after it.
+    ///   - detachedContent: The content of a detached message, exactly as it was signed.
+    ///   - signer: The fingerprint of the certificate whose signers must pass, of which there must be one; the others are
+    ///     ignored. By default, all signers must pass.
+    ///   - latest: The latest signing time to accept, such as the current date.
+    /// - Returns: The verified message.
+    /// - Throws: The first error in this order: the structure, and for each signer the signature, the date and the chain.
+    public func verify(
+        _ received: [UInt8], detachedContent: [UInt8]? = nil, signedBy signer: Fingerprint? = nil,
+        atSigningTimesUntil latest: Instant
+    ) throws(CMSVerificationError) -> VerifiedMessage {
+        try verify(received, detachedContent, signer, latest, usesSigningTimes: true)
+    }
+
+    /// - Parameter date: The date of the chains, or the latest signing time.
+    package func verify(
+        _ received: [UInt8], _ detachedContent: [UInt8]?, _ signer: Fingerprint?, _ date: Instant,
+        usesSigningTimes: Bool
     ) throws(CMSVerificationError) -> VerifiedMessage {
         guard received.count <= policy.limits.maximumMessageByteCount else {
             throw .structure(ASN1DecodingError(.inputTooLarge, offset: policy.limits.maximumMessageByteCount))
@@ -71,14 +99,14 @@ public final class CMSVerifier: Sendable {
             throw .structure(error)
         }
         do throws(CMSVerificationError) {
-            return try verify(message.der, detachedContent, signer, date, usesSigningTimes)
+            return try verify(der: message.der, detachedContent, signer, date, usesSigningTimes)
         } catch {
             throw error.mappingOffset(message.receivedOffset)
         }
     }
 
     private func verify(
-        _ der: [UInt8], _ detachedContent: [UInt8]?, _ signer: Fingerprint?, _ date: Instant, _ usesSigningTimes: Bool
+        der: [UInt8], _ detachedContent: [UInt8]?, _ signer: Fingerprint?, _ date: Instant, _ usesSigningTimes: Bool
     ) throws(CMSVerificationError) -> VerifiedMessage {
         let message: SignedData
         let contentType: ASN1ObjectIdentifier

@@ -60,7 +60,7 @@ struct Work {
         case .success(let value): self.init(outcome, reading(value))
         case .failure(let error):
             let texts = [error.description, error.json, error.advice, error.path, error.excerpt(of: bytes)]
-            self.init(error.code, texts.reduce(0) { $0 + Self.size($1) })
+            self.init(error.code.rawValue, texts.reduce(0) { $0 + Self.size($1) })
         }
     }
 }
@@ -72,7 +72,7 @@ extension Operation {
         Operation("verdict in a batch") {
             let verdict = Verifiers.lenient.verdict(on: line)
             let work = Work(verdict.result)
-            return Work(work.outcome, Work.size(verdict.json()) + Work.size(verdict.json(isBrief: true)))
+            return Work(work.outcome, Work.size(verdict.json) + Work.size(verdict.briefJSON))
         }
     }
 

@@ -100,9 +100,9 @@ extension Place {
         Place("lines of a batch", .text) { filling in
             let pieces = filling.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Array.init)
             return [
-                Operation("verifyAll") {
+                Operation("forEachVerdict") {
                     var count = 0
-                    Verifiers.lenient.verifyAll(pieces, concurrency: 2) { count += Work.size($0.json()) }
+                    Verifiers.lenient.forEachVerdict(on: pieces, concurrency: 2) { count += Work.size($0.json) }
                     return Work("", count)
                 }
             ]

@@ -284,7 +284,7 @@ private final class JWSSubject {
             Operation("hashes") { [self] in
                 switch verified {
                 case .success(let evidence): Work("hashed", Self.hash(evidence))
-                case .failure(let error): Work(error.code, Set([error]).count)
+                case .failure(let error): Work(error.code.rawValue, Set([error]).count)
                 }
             },
         ]
@@ -333,8 +333,9 @@ private final class JWSSubject {
         return count
     }
 
-    private static func read(_ json: JWSObject) -> Int {
-        Work.size(json.text) + json.members.count + json.unknownMembers.count + Work.size(json["environment"])
+    private static func read(_ json: JSONObject) -> Int {
+        Work.size(json.text) + json.members.count + json.unknownMembers.count + Work.size(json.json(of: "environment"))
+            + Work.size(json.text(of: "environment"))
     }
 
     private static func read(_ payload: some JWSPayload) -> Int {

@@ -271,8 +271,10 @@ private final class ReceiptSubject {
                         "hashed",
                         Set([receipt]).count + Set(receipt.inAppPurchases).count + Set(receipt.purchases).count)
                 case (.failure(let error), .success(let receipt)):
-                    Work(error.code, Set([error]).count + Set([receipt]).count + Set(receipt.inAppPurchases).count)
-                case (.failure(let error), .failure): Work(error.code, Set([error]).count)
+                    Work(
+                        error.code.rawValue,
+                        Set([error]).count + Set([receipt]).count + Set(receipt.inAppPurchases).count)
+                case (.failure(let error), .failure): Work(error.code.rawValue, Set([error]).count)
                 }
             },
             Operation("VerifyReceiptResponder") { [self] in
@@ -314,8 +316,8 @@ extension Work {
     /// All queries. They search for missing values, so that all purchases are examined.
     static func ask(_ entitlements: Entitlements) -> Int {
         var count = Work.size(entitlements.json) + entitlements.items(of: "other").count
-        count += entitlements.isActive(["other"]) ? 1 : 0
-        count += entitlements.activeProductIDs.reduce(0) { $0 + Work.size($1) } + entitlements.ownedItems.count
+        count += entitlements.isActive("other") ? 1 : 0
+        count += entitlements.activeProductIDs.reduce(0) { $0 + Work.size($1) } + entitlements.ownedNonConsumables.count
         count += entitlements.introductoryOffer(of: ["other"]) == .notSeen ? 0 : 1
         count += entitlements.introductoryOffer(inGroup: "other") == .notSeen ? 0 : 1
         count += entitlements.subscription(originalTransactionID: "other") == nil ? 0 : 1
@@ -326,12 +328,15 @@ extension Work {
     init<Value, Failure: CodedError>(_ result: Result<Value, Failure>) {
         switch result {
         case .success: self.init("accepted")
-        case .failure(let error): self.init(error.code)
+        case .failure(let error): self.init(error.code.rawValue)
         }
     }
 }
 
 /// An error with a stable word for programs.
-protocol CodedError: Error { var code: String { get } }
+protocol CodedError: Error {
+    associatedtype Code: RawRepresentable<String>
+    var code: Code { get }
+}
 extension VerificationError: CodedError {}
 extension CMSVerificationError: CodedError {}

@@ -41,7 +41,7 @@ enum Verifiers {
 
     private static let trust = FuzzAuthority.made { () throws(MintingError) -> AppStoreTrust in
         let issuer = try Signers.authorityOfReceipts.transactionReceiptIssuer
-        return .adding([issuer], to: .roots([anchor]))
+        return .roots([anchor]).adding([issuer])
     }
 
     /// A verifier with all comparisons enabled.

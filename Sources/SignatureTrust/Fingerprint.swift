@@ -15,9 +15,10 @@ public struct Fingerprint: Hashable, Sendable {
         }
     }
 
-    /// Creates a fingerprint from 64 hexadecimal digits, with or without colons between the bytes; returns `nil` for anything else.
-    public init?(hex: String) {
-        var digits = Array(hex.utf8)
+    /// Creates a fingerprint from 64 hexadecimal digits, with or without colons between the bytes; returns `nil` for
+    /// anything else.
+    public init?(_ description: String) {
+        var digits = Array(description.utf8)
         if digits.count == 95 {
             guard stride(from: 2, to: 95, by: 3).allSatisfy({ digits[$0] == UInt8(ascii: ":") }) else { return nil }
             digits = digits.indices.compactMap { $0 % 3 == 2 ? nil : digits[$0] }
@@ -38,7 +39,24 @@ public struct Fingerprint: Hashable, Sendable {
     }
 }
 
-extension Fingerprint: CustomStringConvertible {
+extension Fingerprint: LosslessStringConvertible {
     /// The fingerprint as 64 lowercase hexadecimal digits.
     public var description: String { Hexadecimal.text(bytes.span) }
+}
+
+extension Fingerprint: Codable {
+    /// Decodes the fingerprint from its digits.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let fingerprint = Self(try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not 64 hexadecimal digits")
+        }
+        self = fingerprint
+    }
+
+    /// Encodes the fingerprint as 64 lowercase hexadecimal digits.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
 }

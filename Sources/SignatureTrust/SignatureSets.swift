@@ -1,7 +1,8 @@
 package import LibcryptoHandles
 
 /// The digest algorithm of a signature.
-public enum SignatureDigest: String, Hashable, Sendable, CaseIterable {
+@nonexhaustive
+public enum SignatureDigest: String, Codable, Hashable, Sendable, CaseIterable {
     /// MD5 (RFC 1321), which is broken. No verifier accepts it; test authorities sign with it.
     case md5 = "MD5"
     /// SHA-1 (FIPS 180-4). Collisions can be computed, and second preimages cannot. Apple signed receipts with it until at least 2024.
@@ -38,6 +39,7 @@ package struct SignatureDigests: OptionSet, Hashable, Sendable {
 }
 
 /// The kind of a signature.
+@nonexhaustive
 public enum SignatureKind: String, Hashable, Sendable, CaseIterable {
     /// RSASSA-PKCS1-v1_5 (RFC 8017, 8.2).
     case rsaPKCS1 = "RSA PKCS#1 v1.5"

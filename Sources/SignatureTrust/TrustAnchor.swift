@@ -50,3 +50,14 @@ public struct TrustAnchor: Hashable, Sendable {
         }
     }
 }
+
+extension TrustAnchor: CustomStringConvertible {
+    /// The SHA-256 of the certificate, such as `certificate b0b1730ecbc7ff45…`.
+    public var description: String {
+        do throws(SignatureTrustError) {
+            return "certificate \(try Fingerprint(of: der.span))"
+        } catch {
+            return "certificate of \(der.count) bytes"
+        }
+    }
+}

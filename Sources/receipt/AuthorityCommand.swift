@@ -35,7 +35,7 @@ struct AuthorityCommand: Command {
         do throws(MintingError) {
             files = try TestCertificateAuthority(shape).files()
         } catch {
-            console.report("cannot make an authority: \(error.rawValue)")
+            console.report("cannot make an authority: \(error.code.rawValue)")
             return .unusable
         }
         var name = directory
@@ -71,7 +71,7 @@ extension TestCertificateAuthority {
         do throws(MintingError) {
             return try TestCertificateAuthority(files: files)
         } catch {
-            console.report("\(directory.printable): \(error.rawValue)")
+            console.report("\(directory.printable): \(error.code.rawValue)")
             return nil
         }
     }

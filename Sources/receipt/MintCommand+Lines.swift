@@ -20,7 +20,7 @@ extension MintCommand {
             do throws(MintingError) {
                 loaded = try TestCertificateAuthority()
             } catch {
-                console.report("cannot make an authority: \(error.rawValue)")
+                console.report("cannot make an authority: \(error.code.rawValue)")
                 return .unusable
             }
         }

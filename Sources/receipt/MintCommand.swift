@@ -245,8 +245,8 @@ extension MintCommand.Specification {
     }
 
     func description(of error: MintingError) -> String {
-        let advice = isJWS && error == .unsuitableKey ? ". 'receipt ca --key ec' makes an authority for JWS." : ""
-        return "cannot mint: \(error.rawValue)\(advice)"
+        let advice = isJWS && error.code == .unsuitableKey ? ". 'receipt ca --key ec' makes an authority for JWS." : ""
+        return "cannot mint: \(error.code.rawValue)\(advice)"
     }
 }
 

@@ -19,7 +19,7 @@ struct TextReport {
         ///
         /// Only evidence that a policy refused is known to be genuine. It is verified again, and then accepted whatever its app.
         func subject(of bytes: [UInt8], refused error: VerificationError) -> [(label: String, value: String)] {
-            guard error.stage == .policy || error.code == "no-app-apple-id",
+            guard error.stage == .policy || error.code == .noAppAppleID,
                 let lenient = try? verifier.acceptingEveryApp(), let evidence = try? lenient.verify(bytes)
             else { return [] }
             let fields = [("Bundle id", evidence.bundleID), ("Environment", evidence.environment?.rawValue)]
@@ -194,7 +194,7 @@ extension Receipt {
     }
 }
 
-extension Verification.Authority {
+extension SignerVerification.Authority {
     var text: String {
         switch self {
         case .apple: "signed by Apple"
@@ -204,7 +204,7 @@ extension Verification.Authority {
     }
 }
 
-extension Verification {
+extension SignerVerification {
     var textFields: [(label: String, value: String)] {
         [
             ("Signature", "\(digest.rawValue), certificates validated at \(validationDate.text)"),

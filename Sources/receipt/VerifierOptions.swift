@@ -33,7 +33,7 @@ struct VerifierOptions {
                 continue
             }
             for value in arguments.all(option) {
-                if setting.takesFiles, setting != .distrusted || Fingerprint(hex: value) == nil {
+                if setting.takesFiles, setting != .distrusted || Fingerprint(value) == nil {
                     files.append((setting, value))
                     continue
                 }
@@ -58,7 +58,7 @@ struct VerifierOptions {
         }
         audience = Audience(
             .command, trust: isGiven(.storeKitTesting) ? .storeKitTesting : isGiven(.roots) ? .roots : .apple,
-            hasValidationDate: settings.verificationPolicy.validationDate != .signing)
+            hasValidationDate: settings.verificationPolicy.validationDate != .whenSigned)
     }
 
     /// What the verifier does not check, in words, with the options that would.
@@ -72,7 +72,7 @@ struct VerifierOptions {
     }
 
     /// What the app states of its products.
-    var productTypes: [String: StatedProductType] { settings.productTypes }
+    var productTypes: ProductCatalog { ProductCatalog(settings.productTypes) }
 
     /// Returns the verifier; `nil` if it cannot be made, which is reported.
     func makeVerifier(_ console: inout Console) -> AppStoreVerifier? {

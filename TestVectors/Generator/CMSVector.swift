@@ -136,14 +136,14 @@ struct CMSOptions: Codable, Hashable, Sendable {
         do throws(CMSVerificationError) {
             verifier = try CMSVerifier(policy: policy)
         } catch {
-            return .refused(code: error.code, stage: CMSVerdict.Stage.verifier.rawValue)
+            return .refused(code: error.code.rawValue, stage: CMSVerdict.Stage.verifier.rawValue)
         }
         do throws(CMSVerificationError) {
             _ = try verifier.verify(message, at: CMSRecipe.date)
             return .accepted
         } catch {
             let stage: CMSVerdict.Stage = if case .structure = error.reason { .structure } else { .trust }
-            return .refused(code: error.code, stage: stage.rawValue)
+            return .refused(code: error.code.rawValue, stage: stage.rawValue)
         }
     }
 }

@@ -93,7 +93,7 @@ extension ClientVerdict {
         case .success(let evidence):
             (verdict.kind, verdict.unwrapped) = (evidence.parts.first?.name, evidence.unwrapped)
         case .failure(let error):
-            (verdict.code, verdict.unwrapped, verdict.path) = (error.code, error.unwrapped, error.path)
+            (verdict.code, verdict.unwrapped, verdict.path) = (error.code.rawValue, error.unwrapped, error.path)
             (verdict.found, verdict.expected) = (error.found, error.expected)
         }
         return verdict

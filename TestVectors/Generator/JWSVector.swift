@@ -73,7 +73,7 @@ enum JWSVerdict: Hashable {
             let received = ReceivedEvidence(compactJWS: text.span)
             self = .accepted(kinds: try verifier.verify(received, in: text.span).parts.map(\.name))
         } catch {
-            self = .refused(code: error.code, stage: error.stage.rawValue, part: error.part?.rawValue)
+            self = .refused(code: error.code.rawValue, stage: error.stage.rawValue, part: error.part?.rawValue)
         }
     }
 }

@@ -65,7 +65,7 @@ enum TransactionVerdict: Hashable {
             _ = try verifier.verifyTransactionReceipt(text)
             self = .accepted
         } catch {
-            self = .refused(code: error.code, stage: error.stage.rawValue)
+            self = .refused(code: error.code.rawValue, stage: error.stage.rawValue)
         }
     }
 }

@@ -54,7 +54,7 @@ struct VerifierOptions: Codable, Hashable, Sendable {
             bundleIDs: isAnyApp == true ? nil : [bundleID ?? Self.bundleID], appAppleID: appAppleID.map { String($0) },
             environments: Set(names.compactMap(AppStoreEnvironment.init(rawValue:))))
         if let validationDate {
-            policy.validationDate = validationDate == "now" ? .now : .date(try date(validationDate))
+            policy.validationDate = validationDate == "now" ? .now : .at(try date(validationDate))
         }
         if let now {
             let time = try date(now)
@@ -63,10 +63,10 @@ struct VerifierOptions: Codable, Hashable, Sendable {
         if let allowsSHA1 { policy.algorithms.allowsSHA1 = allowsSHA1 }
         policy.allowsRSA1024TransactionReceipts = allowsRSA1024 ?? false
         policy.maximumAge = maximumAge.map { .milliseconds($0) }
-        policy.rejectsFutureDates = rejectsFutureDates ?? false
+        policy.allowsFutureDates = !(rejectsFutureDates ?? false)
         policy.distrusted = Set(
             try (distrusted ?? []).map { text in
-                guard let fingerprint = Fingerprint(hex: text) else { throw Fault.unreadable(text) }
+                guard let fingerprint = Fingerprint(text) else { throw Fault.unreadable(text) }
                 return fingerprint
             })
         var added = try (issuers ?? []).map { try TransactionReceiptIssuer(der: certificate($0)) }
@@ -78,7 +78,7 @@ struct VerifierOptions: Codable, Hashable, Sendable {
         let trust: AppStoreTrust =
             try storeKitTesting.map { .storeKitTesting(try anchors($0)) }
             ?? .roots(try anchors(roots ?? [defaultRoot]))
-        return try AppStoreVerifier(policy: policy, trust: added.isEmpty ? trust : .adding(added, to: trust))
+        return try AppStoreVerifier(policy: policy, trust: added.isEmpty ? trust : trust.adding(added))
     }
 
     func date(_ text: String) throws -> Instant {
@@ -97,7 +97,7 @@ struct VerifierOptions: Codable, Hashable, Sendable {
                 input, applicationVersion: applicationVersion, deviceIdentifier: device)
             return .accepted(purchases: receipt.inAppPurchases.count)
         } catch {
-            return .refused(code: error.code, stage: error.stage.rawValue, offset: error.offset)
+            return .refused(code: error.code.rawValue, stage: error.stage.rawValue, offset: error.offset)
         }
     }
 }

@@ -20,7 +20,7 @@ struct DataEvidenceSourceTests {
                 try verifier.verifyReceipt(
                     Data(receipt), applicationVersion: version, deviceIdentifier: identifier)
             }
-            #expect(error?.code == code)
+            #expect(error?.code.rawValue == code)
         }
     }
 

@@ -41,7 +41,7 @@ import Testing
         #expect(info.originalTransactionID == "3" && info.originalTransactionID == builder.originalTransactionID)
         #expect(info.webOrderLineItemID == "4" && info.webOrderLineItemID == builder.webOrderLineItemID)
         #expect(info.appTransactionID == "5" && info.appTransactionID == builder.appTransactionID)
-        #expect(info.appAccountToken == builder.appAccountToken && info.appAccountToken != nil)
+        #expect(info.appAccountToken?.description == builder.appAccountToken && info.appAccountToken != nil)
         #expect(info.productID == "plan" && info.productID == builder.productID)
         #expect(info.productType == .autoRenewableSubscription && info.productType == builder.productType)
         #expect(info.subscriptionGroupID == "group" && info.subscriptionGroupID == builder.subscriptionGroupID)
@@ -133,7 +133,7 @@ import Testing
             ).signed(by: authority))
         #expect(token.type == .externalPurchaseToken && token.subtype == .created && token.environment == .sandbox)
         #expect(token.externalPurchaseToken?.externalPurchaseID == "SANDBOX_1")
-        #expect(token.externalPurchaseToken?.type == .services)
+        #expect(token.externalPurchaseToken?.kind == .services)
         #expect(token.externalPurchaseToken?.creationDate == date)
         #expect(token.externalPurchaseToken?.expirationDate == date + .seconds(1))
     }

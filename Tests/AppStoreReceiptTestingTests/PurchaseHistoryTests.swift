@@ -38,7 +38,7 @@ import Testing
     }
 
     /// Everything that can happen, to one customer.
-    private static func eventful(_ environment: ReceiptBuilder.ReceiptType = .production) -> PurchaseHistory {
+    private static func eventful(_ environment: AppStoreEnvironment = .production) -> PurchaseHistory {
         var history = PurchaseHistory(
             bundleID: Minted.bundleID, environment: environment, appAccountToken: "00000000-0000-4000-8000-00000000000a"
         )
@@ -77,9 +77,9 @@ import Testing
 
     // MARK: Agreement
 
-    @Test(arguments: [ReceiptBuilder.ReceiptType.production, .sandbox])
+    @Test(arguments: [AppStoreEnvironment.production, .sandbox])
     func `the receipt and the transactions of one history agree at every date`(
-        environment: ReceiptBuilder.ReceiptType
+        environment: AppStoreEnvironment
     ) throws {
         var history = Self.eventful(environment)
         history.cancelsUpgradedPeriodsInReceipts = false
@@ -103,8 +103,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [ReceiptBuilder.ReceiptType.production, .sandbox])
-    func `nothing that is signed at a date has happened later`(environment: ReceiptBuilder.ReceiptType) throws {
+    @Test(arguments: [AppStoreEnvironment.production, .sandbox])
+    func `nothing that is signed at a date has happened later`(environment: AppStoreEnvironment) throws {
         let history = Self.eventful(environment)
         for date in stride(from: -1.0, to: 750, by: 37.5).map(day) {
             for purchase in try receipt(history, at: date).purchases {
@@ -170,7 +170,7 @@ import Testing
     @Test func `ids have Apple's form and are never repeated`() {
         var seen: Set<String> = []
         for customer in [1, 2, 499] {
-            for environment in [ReceiptBuilder.ReceiptType.production, .sandbox] {
+            for environment in [AppStoreEnvironment.production, .sandbox] {
                 var history = PurchaseHistory(bundleID: Minted.bundleID, environment: environment, customer: customer)
                 let plan = history.subscribe(to: "a", in: "g", for: .week, at: day(0))
                 history.renew(plan)
@@ -409,9 +409,9 @@ import Testing
 
     // MARK: Notifications
 
-    @Test(arguments: [ReceiptBuilder.ReceiptType.production, .sandbox])
+    @Test(arguments: [AppStoreEnvironment.production, .sandbox])
     func `every notification of a history is verified with its parts`(
-        environment: ReceiptBuilder.ReceiptType
+        environment: AppStoreEnvironment
     ) throws {
         let history = Self.eventful(environment)
         var uuids: Set<String> = []

@@ -67,12 +67,12 @@ import Testing
             (#""#, .malformedJSON, 0),
             (#"{"receipt": {"bundle_idd": "x"}}"#, .unknownKey, 13),
             (#"{"receipt": []}"#, .unexpectedValue, 12),
-        ] as [(String, ReceiptSpecificationError.Kind, Int)])
+        ] as [(String, ReceiptSpecificationError.Code, Int)])
     func `what is no specification is refused, with the place`(
-        _ json: String, _ kind: ReceiptSpecificationError.Kind, _ offset: Int
+        _ json: String, _ code: ReceiptSpecificationError.Code, _ offset: Int
     ) throws {
         let error = #expect(throws: ReceiptSpecificationError.self) { try ReceiptBuilder(json: Array(json.utf8)) }
-        #expect(error?.kind == kind && error?.offset == offset)
+        #expect(error?.code == code && error?.offset == offset)
     }
 
     @Test func `null is as good as no key`() throws {

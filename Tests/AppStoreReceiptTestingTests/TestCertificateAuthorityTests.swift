@@ -41,14 +41,14 @@ import Testing
         #expect {
             try Minted.verifier(environments: [.production]).verifyReceipt(Self.receipt.signed(by: stranger))
         } throws: { error in
-            (error as? VerificationError)?.code == "untrusted-chain"
+            (error as? VerificationError)?.code == .untrustedChain
         }
     }
 
     @Test func `nothing minted verifies under Apple's roots`() throws {
         let verifier = try AppStoreVerifier(bundleID: "com.example.app", environments: [.production])
         #expect { try verifier.verifyReceipt(Self.receipt.signed(by: Minted.authority)) } throws: { error in
-            (error as? VerificationError)?.code == "untrusted-chain"
+            (error as? VerificationError)?.code == .untrustedChain
         }
     }
 
@@ -61,7 +61,7 @@ import Testing
                 Self.receipt.signed(by: authority.reissued(shape)))
         } throws: {
             error in
-            (error as? VerificationError)?.code == "missing-leaf-marker"
+            (error as? VerificationError)?.code == .missingLeafMarker
         }
     }
 

@@ -70,7 +70,7 @@ import Testing
                 }
                 return nil
             } catch {
-                return error.code
+                return error.code.rawValue
             }
         }
         #expect(try code(builder.signed(by: Minted.stranger)) == "untrusted-chain")

@@ -44,7 +44,7 @@ extension AppStoreVerifier {
             _ = try verifyReceipt(received)
             return nil
         } catch {
-            return error.code
+            return error.code.rawValue
         }
     }
 }
@@ -186,7 +186,7 @@ extension AppStoreVerifier {
         #expect(try warm.code(ReceiptDraft.received()) == nil)
         for verifier in try [Self.verifier(), warm] {
             let error = #expect(throws: VerificationError.self) { try verifier.verifyReceipt(received) }
-            #expect(error?.code == code && error?.stage == stage)
+            #expect(error?.code.rawValue == code && error?.stage == stage)
             #expect(error?.offset.map { 0...received.count ~= $0 } ?? (stage == .policy))
         }
     }
@@ -386,9 +386,9 @@ extension AppStoreVerifier {
         let apple = try AppStoreVerifier(bundleID: Minted.bundleID, environments: [.production])
         for texts in texts {
             let error = #expect(throws: VerificationError.self) { try apple.verify(texts[0]) }
-            #expect(error?.code == "untrusted-chain" && error?.stage == .chain && error?.category == .forgery)
+            #expect(error?.code == .untrustedChain && error?.stage == .chain && error?.category == .forgery)
         }
-        #expect(apple.counts.refused == ["untrusted-chain": UInt64(texts.count)])
+        #expect(apple.counts.refused == [.untrustedChain: UInt64(texts.count)])
     }
 
     @Test func `the method for a kind refuses every other`() throws {
@@ -398,7 +398,7 @@ extension AppStoreVerifier {
         let transaction = try Minted.jws(Minted.transaction)
         func code(_ body: () throws -> Void) -> String? {
             let error = #expect(throws: VerificationError.self) { try body() }
-            return error?.code
+            return error?.code.rawValue
         }
         #expect(code { _ = try verifier.verifyReceipt(transaction) } == "unrecognized-form")
         #expect(code { _ = try verifier.verifyTransaction(receipt) } == "part-count")

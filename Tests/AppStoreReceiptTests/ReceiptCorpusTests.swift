@@ -10,7 +10,7 @@ import Testing
 struct ReceiptCorpusTests {
     private static func verifier(_ change: (inout VerificationPolicy) -> Void = { _ in }) throws -> AppStoreVerifier {
         var policy = VerificationPolicy(bundleIDs: nil, environments: [.production, .sandbox])
-        policy.rejectsFutureDates = true
+        policy.allowsFutureDates = false
         change(&policy)
         return try AppStoreVerifier(policy: policy)
     }
@@ -73,7 +73,7 @@ struct ReceiptCorpusTests {
         let expiry = try Self.verifier().verifyReceipt(bytes).verification.signerExpirationDate
         for (offset, isAccepted) in [(0, true), (999, true), (1000, false)] as [(Int64, Bool)] {
             let date = Instant(millisecondsSince1970: expiry.millisecondsSince1970 + offset)
-            let code = try Self.verifier { $0.validationDate = .date(date) }.code(bytes)
+            let code = try Self.verifier { $0.validationDate = .at(date) }.code(bytes)
             // The intermediate may have expired before its leaf.
             #expect(isAccepted ? [nil, "certificate-expired"].contains(code) : code == "certificate-expired")
         }
@@ -108,7 +108,7 @@ struct ReceiptCorpusTests {
     func `a truncated receipt is refused, at an offset within it`(file: URL) throws {
         let bytes = try Corpus.bytes(file)
         let error = #expect(throws: VerificationError.self) { try Self.verifier().verifyReceipt(bytes) }
-        #expect(error?.stage == .container && error?.code == "truncated")
+        #expect(error?.stage == .container && error?.code == .truncated)
         #expect(error?.offset.map { 0..<bytes.count ~= $0 } == true)
     }
 

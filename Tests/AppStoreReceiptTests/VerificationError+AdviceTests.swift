@@ -15,7 +15,7 @@ struct VerificationErrorAdviceTests {
         let receipt = try builder.signed(by: Minted.authority)
         for input in [receipt, Array(Base64.encode(receipt.span).utf8)] {
             let error = #expect(throws: VerificationError.self) { try verifier.verifyReceipt(input) }
-            #expect(error?.code == "invalid-time")
+            #expect(error?.code == .invalidTime)
             #expect(error?.path == "payload › 21 expiration date")
             #expect(error?.excerpt(of: input) == #""2018-13-12T25:00:00Z""#)
         }

@@ -54,7 +54,7 @@ struct VerificationErrorCategoryTests {
     @Test func `the host is at fault with three codes, and with no other`() throws {
         let faults = VerificationError.all(SignatureTrustError.Kind.allCases.map { SignatureTrustError($0) })
         #expect(
-            faults.filter(\.isHostFault).map(\.code) == ["algorithm-unavailable", "out-of-memory", "libcrypto-failure"])
+            faults.filter(\.isHostFault).map(\.code) == [.algorithmUnavailable, .outOfMemory, .libcryptoFailure])
         #expect(!VerificationError.configuration(.noAppAppleID).isHostFault)
         let unreadable = try JWSBuilder(payload: .raw("[]")).signed(by: Minted.ellipticAuthority)
         let error = try Minted.failure(unreadable)
@@ -63,7 +63,7 @@ struct VerificationErrorCategoryTests {
 
     @Test func `every code has a row by its name, and that of an unknown one is nil`() {
         for error in VerificationError.all(SignatureTrustError.Kind.allCases.map { SignatureTrustError($0) }) {
-            #expect(Fault.named(error.code)?.code == error.code)
+            #expect(Fault.named(error.code.rawValue)?.code == error.code.rawValue)
         }
         #expect(Fault.named("ok") == nil)
     }

@@ -39,7 +39,7 @@ import Testing
         let body = "{\"receipt-data\":\"" + String(repeating: "M", count: 100_000) + "\"}"
         let error = #expect(throws: VerificationError.self) { try verifier.verify(body) }
         // Where the string is longer than twice the limit and 64 KiB.
-        #expect(error?.code == "input-too-large" && error?.offset == 17 + 2 * 1000 + (64 << 10))
+        #expect(error?.code == .inputTooLarge && error?.offset == 17 + 2 * 1000 + (64 << 10))
     }
 
     @Test func `a bundle id is one of those given, byte for byte`() throws {
@@ -68,7 +68,7 @@ import Testing
                 _ = try verifier.verifyReceipt(received, applicationVersion: version, deviceIdentifier: device)
                 return nil
             } catch {
-                return error.code
+                return error.code.rawValue
             }
         }
         #expect(code(nil, nil) == nil && code("1.0", device) == nil)
@@ -122,7 +122,7 @@ import Testing
         {
             try self.code(
                 {
-                    $0.rejectsFutureDates = isAsked
+                    $0.allowsFutureDates = !isAsked
                     $0.clock = { Instant(millisecondsSince1970: created + now) }
                 }, change)
         }
@@ -174,17 +174,17 @@ import Testing
             try code {
                 $0.validationDate = .now; $0.clock = early
             } == (nil, early()))
-        #expect(try code { $0.validationDate = .date(late()) } == ("certificate-expired", nil))
-        #expect(try code { $0.validationDate = .date(early()) } == (nil, early()))
+        #expect(try code { $0.validationDate = .at(late()) } == ("certificate-expired", nil))
+        #expect(try code { $0.validationDate = .at(early()) } == (nil, early()))
         #expect(
-            try code { $0.validationDate = .date(Instant(millisecondsSince1970: 0)) } == (
+            try code { $0.validationDate = .at(Instant(millisecondsSince1970: 0)) } == (
                 "certificate-not-yet-valid", nil
             ))
     }
 
     /// PITFALLS 20b: never *now* in place of a missing date.
     @Test func `the creation date is required, whatever date the chain is judged at`() throws {
-        for date in [VerificationPolicy.ValidationDate.now, .date(ReceiptBuilder.defaultCreationDate)] {
+        for date in [VerificationPolicy.ValidationDate.now, .at(ReceiptBuilder.defaultCreationDate)] {
             #expect(try code({ $0.validationDate = date }, { $0.creationDate = nil }) == "creation-date-missing")
         }
     }
@@ -198,7 +198,7 @@ import Testing
         let error = #expect(throws: VerificationError.self) {
             try AppStoreVerifierTests.verifier { $0.algorithms.rsaKeySizes = 3072...4096 }
         }
-        #expect(error?.code == "unusable-trust-anchor")
+        #expect(error?.code == .unusableTrustAnchor)
         #expect(try code({ $0.limits.maximumReceiptByteCount = received.count }) == nil)
         #expect(try code({ $0.limits.maximumReceiptByteCount = received.count - 1 }) == "input-too-large")
         #expect(try code({ $0.limits.maximumCertificateCount = 3 }) == nil)
@@ -215,7 +215,7 @@ import Testing
         }
         policy.algorithms.kinds = []
         let error = #expect(throws: VerificationError.self) { try AppStoreVerifier(policy: policy) }
-        #expect(error?.code == "unusable-trust-anchor")
+        #expect(error?.code == .unusableTrustAnchor)
     }
 
     /// Whoever reads a file of roots may have been given a whole chain.
@@ -236,7 +236,7 @@ import Testing
             let error = #expect(throws: VerificationError.self) {
                 try AppStoreVerifier(bundleID: Minted.bundleID, environments: [.production], trust: trust)
             }
-            #expect(error?.code == "unusable-trust-anchor" && error?.stage == .verifier)
+            #expect(error?.code == .unusableTrustAnchor && error?.stage == .verifier)
             #expect(error?.found == "certificate \(place): \(fault)")
             let answers = #expect(throws: VerificationError.self) {
                 try VerifyReceiptResponder(answeringForEveryAppIn: [.production], trust: trust)

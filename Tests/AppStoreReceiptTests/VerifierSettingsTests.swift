@@ -8,7 +8,7 @@ struct VerifierSettingsTests {
         #expect(inspecting.environments == nil && inspecting.bundleIDs == nil)
         let granting = VerifierSettings(.granting)
         #expect(granting.verificationPolicy.environments == [.production] && granting.trust == .apple)
-        #expect(granting.verificationPolicy.validationDate == .signing)
+        #expect(granting.verificationPolicy.validationDate == .whenSigned)
         #expect(!granting.verificationPolicy.allowsRSA1024TransactionReceipts)
     }
 

@@ -59,7 +59,7 @@ import Testing
         do {
             signed = try sign(each)
         } catch let error as SigningError {
-            #expect(error.code == each.expect.code && error.argument?.rawValue == each.expect.argument)
+            #expect(error.code.rawValue == each.expect.code && error.argument?.rawValue == each.expect.argument)
             return
         }
         switch signed {
@@ -140,7 +140,7 @@ import Testing
             let text = try request.signed(by: signer)
             #expect(text.hasPrefix(each.expect.claims == nil ? #"{"key_id":"# : #"{"jws":"ey"#))
         } catch {
-            #expect(error.code == each.expect.code && error.argument?.rawValue == each.expect.argument)
+            #expect(error.code.rawValue == each.expect.code && error.argument?.rawValue == each.expect.argument)
         }
     }
 
@@ -184,7 +184,7 @@ import Testing
                 try AppStoreSigner(
                     keyID: value("key_id"), issuerID: value("issuer_id"), bundleID: value("bundle_id"), key: key)
             }
-            #expect(error?.code == id.expect.code && error?.argument?.rawValue == id.expect.argument)
+            #expect(error?.code.rawValue == id.expect.code && error?.argument?.rawValue == id.expect.argument)
         }
     }
 

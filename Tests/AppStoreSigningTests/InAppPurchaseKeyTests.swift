@@ -23,7 +23,7 @@ import Testing
             return
         }
         let error = try #require(#expect(throws: SigningError.self) { try InAppPurchaseKey(p8: bytes) })
-        #expect(error.code == code, "\(error)")
+        #expect(error.code.rawValue == code, "\(error)")
         #expect(error.offset.map { 0...bytes.count ~= $0 } ?? (code == "key-other-kind"))
         guard case .unusableKey(let fault) = error.reason else {
             Issue.record("\(error)")
@@ -66,7 +66,7 @@ import Testing
             var changed = bytes
             changed[index] = UInt8(ascii: "*")
             let error = #expect(throws: SigningError.self) { try InAppPurchaseKey(p8: changed) }
-            #expect(error?.code == "key-not-pem" && error?.offset == index)
+            #expect(error?.code == .keyNotPEM && error?.offset == index)
         }
     }
 
@@ -97,7 +97,9 @@ import Testing
         let ecPublicKey: [UInt8] = [6, 7, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 2, 1]
         let p256: [UInt8] = [6, 8, 0x2A, 0x86, 0x48, 0xCE, 0x3D, 3, 1, 7]
         let p384: [UInt8] = [6, 5, 0x2B, 0x81, 4, 0, 34]
-        func code(version: UInt8 = 0, keyVersion: UInt8 = 1, curve: [UInt8]? = nil, pointCount: Int? = nil) -> String? {
+        func code(version: UInt8 = 0, keyVersion: UInt8 = 1, curve: [UInt8]? = nil, pointCount: Int? = nil)
+            -> SigningError.Code?
+        {
             let fields = curve.map { tlv(0xA0, $0) } ?? []
             let point = pointCount.map { tlv(0xA1, tlv(3, [0], [UInt8](repeating: 4, count: $0))) } ?? []
             let key = tlv(0x30, [2, 1, keyVersion], tlv(4, [UInt8](repeating: 1, count: 32)), fields, point)
@@ -109,7 +111,7 @@ import Testing
                 return error.code
             }
         }
-        let refused = "key-not-pkcs8"
+        let refused = SigningError.Code.keyNotPKCS8
         #expect(code() == nil && code(version: 1) == nil && code(version: 2) == refused)
         #expect(code(keyVersion: 0) == refused && code(keyVersion: 2) == refused)
         #expect(code(curve: p256) == nil && code(curve: p384) == refused)

@@ -64,7 +64,7 @@ enum CMSMessages {
         signedBy signer: Fingerprint? = nil, at date: Instant = date, usesSigningTimes: Bool = false
     ) throws -> VerifiedMessage {
         try CMSVerifier(policy: policy).verify(
-            message, detachedContent: content, signedBy: signer, at: date, usesSigningTimes: usesSigningTimes)
+            message, content, signer, date, usesSigningTimes: usesSigningTimes)
     }
 
     /// The error with which a message is refused, if it is.
@@ -75,7 +75,7 @@ enum CMSMessages {
         let verifier = try CMSVerifier(policy: policy)
         do throws(CMSVerificationError) {
             _ = try verifier.verify(
-                message, detachedContent: content, signedBy: signer, at: date, usesSigningTimes: usesSigningTimes)
+                message, content, signer, date, usesSigningTimes: usesSigningTimes)
             return nil
         } catch {
             return error

@@ -20,7 +20,7 @@ import Testing
     private func code(_ builder: SignedDataBuilder, _ change: (inout CMSPolicy) -> Void) throws -> String? {
         var policy = policy
         change(&policy)
-        return try CMSMessages.refusal(builder.encoded(), policy)?.code
+        return try CMSMessages.refusal(builder.encoded(), policy)?.code.rawValue
     }
 
     /// The kind of error with which a policy is refused, if it is.
@@ -31,7 +31,7 @@ import Testing
             _ = try CMSVerifier(policy: policy)
             return nil
         } catch {
-            return error.code
+            return error.code.rawValue
         }
     }
 
@@ -42,8 +42,9 @@ import Testing
         var policy = policy
         policy.algorithms.kinds = .ecdsa
         policy.anchors = [rsa] + policy.anchors
-        let verifier = try CMSVerifier(policy: policy)
-        #expect(verifier.refusedAnchors.mapValues(\.code) == [0: "unsupported-key"])
+        var refused: [Int: CMSVerificationError.Code] = [:]
+        _ = try CMSVerifier(policy: policy) { refused[$0] = $1.code }
+        #expect(refused == [0: .unsupportedKey])
         #expect(try CMSMessages.refusal(builder.encoded(), policy) == nil)
         policy.anchors = [rsa]
         #expect(refusal { $0 = policy } == "unsupported-key")
@@ -64,7 +65,7 @@ import Testing
         var policy = policy
         policy.revocationLists = try [list, delta].map { try $0.issue(by: authority.intermediate) }
         let error = #expect(throws: CMSVerificationError.self) { try CMSVerifier(policy: policy) }
-        #expect(error?.code == "delta-revocation-list")
+        #expect(error?.code == .deltaRevocationList)
         #expect(error?.path == ASN1Path(.crls, index: 1))
     }
 
@@ -186,7 +187,7 @@ import Testing
         for (limit, expected) in [(message.count, nil), (message.count - 1, "input-too-large")] {
             var policy = try CMSMessages.policy(rsa)
             policy.limits.maximumMessageByteCount = limit
-            #expect(try CMSMessages.refusal(message, policy)?.code == expected)
+            #expect(try CMSMessages.refusal(message, policy)?.code.rawValue == expected)
         }
     }
 
@@ -243,7 +244,7 @@ import Testing
         var builder = CMSMessages.builder(rsa)
         builder.signers = [CMSMessages.signer(weak)]
         builder.certificates = [weak.certificate, rsa.intermediate.certificate]
-        #expect(try CMSMessages.refusal(builder.encoded(), CMSMessages.policy(rsa))?.code == "weak-key")
+        #expect(try CMSMessages.refusal(builder.encoded(), CMSMessages.policy(rsa))?.code == .weakKey)
     }
 
     @Test func `an anchor is trusted however it signed itself`() throws {
@@ -297,7 +298,7 @@ import Testing
         func code(_ builder: SignedDataBuilder, _ algorithm: AlgorithmName) throws -> String? {
             var builder = builder
             builder.signers[0].signatureAlgorithm = algorithm
-            return try CMSMessages.refusal(builder.encoded(), policy)?.code
+            return try CMSMessages.refusal(builder.encoded(), policy)?.code.rawValue
         }
         let rsaMessage = CMSMessages.builder(rsa)
         #expect(try code(rsaMessage, AlgorithmName(.rsaEncryption)) == nil)
@@ -380,17 +381,18 @@ import Testing
         let error = #expect(throws: CMSVerificationError.self) {
             try verifier.verify(message, at: .midsummer)
         }
-        #expect(error?.code == "malformed-certificate")
+        #expect(error?.code == .malformedCertificate)
     }
 
     @Test func `an anchor that is not self-signed is refused, and the others are used`() throws {
         let authority = try MintedChain.genuine.get()
         var policy = CMSPolicy(
             anchors: try [authority.trustAnchor, TrustAnchor(der: authority.intermediate.certificate)])
-        #expect(
-            try CMSVerifier(policy: policy).refusedAnchors.mapValues(\.code) == [1: "anchor-not-self-signed"])
+        var refused: [Int: CMSVerificationError.Code] = [:]
+        _ = try CMSVerifier(policy: policy) { refused[$0] = $1.code }
+        #expect(refused == [1: .anchorNotSelfSigned])
         policy.anchors.removeFirst()
         let refusal = #expect(throws: CMSVerificationError.self) { try CMSVerifier(policy: policy) }
-        #expect(refusal?.code == "anchor-not-self-signed" && refusal?.path == ASN1Path(.certificates, index: 0))
+        #expect(refusal?.code == .anchorNotSelfSigned && refusal?.path == ASN1Path(.certificates, index: 0))
     }
 }

@@ -19,7 +19,7 @@ import Testing
     }
 
     private func code(_ builder: SignedDataBuilder, _ policy: CMSPolicy? = nil) throws -> String? {
-        try CMSMessages.refusal(builder.encoded(), policy ?? self.policy)?.code
+        try CMSMessages.refusal(builder.encoded(), policy ?? self.policy)?.code.rawValue
     }
 
     // MARK: What is known of a verified message
@@ -55,9 +55,9 @@ import Testing
         detached.signers[0].signature = signature
         let message = try CMSMessages.verify(detached.encoded(), policy, content: CMSMessages.text)
         #expect(Array(message.content) == CMSMessages.text)
-        #expect(try CMSMessages.refusal(detached.encoded(), policy)?.code == "missing-content")
+        #expect(try CMSMessages.refusal(detached.encoded(), policy)?.code == .missingContent)
         let refusal = try CMSMessages.refusal(builder.encoded(), policy, content: CMSMessages.text)
-        #expect(refusal?.code == "unexpected-content")
+        #expect(refusal?.code == .unexpectedContent)
     }
 
     // MARK: Signers
@@ -71,7 +71,7 @@ import Testing
         let bytes = try builder.encoded()
 
         let refusal = try #require(try CMSMessages.refusal(bytes, policy))
-        #expect(refusal.code == "untrusted-chain")
+        #expect(refusal.code == .untrustedChain)
         #expect(
             refusal.path == ASN1Path(.signerInfos, index: try CMSMessages.index(ofSigner: stranger.leaf, in: bytes)))
         let both = try CMSMessages.policy(authority, stranger)
@@ -86,10 +86,10 @@ import Testing
             let refusal = try CMSMessages.refusal(bytes, policy, signedBy: fingerprint)
             #expect(
                 refusal?.code
-                    == (fingerprint == (try Fingerprint(of: stranger.leaf.certificate.span)) ? "untrusted-chain" : nil))
+                    == (fingerprint == (try Fingerprint(of: stranger.leaf.certificate.span)) ? .untrustedChain : nil))
         }
         let root = try Fingerprint(of: authority.root.certificate.span)
-        #expect(try CMSMessages.refusal(bytes, policy, signedBy: root)?.code == "missing-signer")
+        #expect(try CMSMessages.refusal(bytes, policy, signedBy: root)?.code == .missingSigner)
     }
 
     @Test func `a message without signers is never verified`() throws {
@@ -120,7 +120,7 @@ import Testing
         // Errors in them are at no place in the message.
         policy.distrusted = [try Fingerprint(of: authority.leaf.certificate.span)]
         let refusal = try CMSMessages.refusal(builder.encoded(), policy)
-        #expect(refusal?.code == "distrusted-certificate")
+        #expect(refusal?.code == .distrustedCertificate)
         #expect(refusal?.offset == nil)
     }
 
@@ -141,11 +141,11 @@ import Testing
         #expect(try CMSMessages.verify(bytes, policy, at: early, usesSigningTimes: true).signers.count == 1)
         let before = Instant(millisecondsSince1970: early.millisecondsSince1970 - 1)
         #expect(
-            try CMSMessages.refusal(bytes, policy, at: before, usesSigningTimes: true)?.code == "future-signing-time")
+            try CMSMessages.refusal(bytes, policy, at: before, usesSigningTimes: true)?.code == .futureSigningTime)
         builder.signers.append(CMSMessages.signer(authority.leaf))
         let both = try builder.encoded()
         let refusal = try CMSMessages.refusal(both, policy, at: CMSMessages.date, usesSigningTimes: true)
-        #expect(refusal?.code == "missing-signing-time")
+        #expect(refusal?.code == .missingSigningTime)
         #expect(try refusal?.path.index == CMSMessages.index(ofSigner: authority.leaf, in: both))
     }
 
@@ -191,7 +191,7 @@ import Testing
         var builder = builder
         builder.signers = [CMSMessages.signer(authority.leaf, attributes)]
         let refusal = try CMSMessages.refusal(builder.encoded(), policy)
-        #expect(refusal?.code == code, "\(fault)")
+        #expect(refusal?.code.rawValue == code, "\(fault)")
         #expect(refusal?.path == ASN1Path(.signerInfos, index: 0))
     }
 
@@ -251,7 +251,7 @@ import Testing
         let content = try #require(bytes.indices.first { Array(bytes[$0...].prefix(6)) == [0xA0, 4, 0x04, 2, 5, 0] })
         bytes[content + 2] = 0x30
         let refusal = try CMSMessages.refusal(bytes, policy)
-        #expect(refusal?.code == code)
+        #expect(refusal?.code.rawValue == code)
         if code == nil {
             #expect(try Array(CMSMessages.verify(bytes, policy).content) == [5, 0])
         } else {
@@ -266,7 +266,7 @@ import Testing
         builder.certificates = [authority.leaf.certificate]
         let bytes = try builder.encoded()
         let refusal = try CMSMessages.refusal(bytes, policy)
-        #expect(refusal?.code == "untrusted-chain")
+        #expect(refusal?.code == .untrustedChain)
         let offset = try #require(refusal?.offset)
         #expect(Array(bytes[offset...].prefix(authority.leaf.certificate.count)) == authority.leaf.certificate)
     }

@@ -37,7 +37,7 @@ struct ExampleTests {
             try open(
                 CMSMessages.builder(stranger).encoded(), root: stranger.root.certificate, at: CMSMessages.date)
         }
-        #expect(error?.code == "invalid-extended-key-usage")
+        #expect(error?.code == .invalidExtendedKeyUsage)
     }
 
     @Test func `the documentation of CMSTrust shows this code`() throws {

@@ -82,7 +82,7 @@ enum OpenSSLVectors {
                     at: date())
                 return message.signers.isEmpty ? "nobody" : "ok"
             } catch let error as CMSVerificationError {
-                return error.code
+                return error.code.rawValue
             }
         }
     }

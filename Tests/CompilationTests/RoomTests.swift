@@ -5,8 +5,8 @@ import Testing
 @Suite struct RoomTests {
     /// What decides: plain purchases, and the values in them.
     private static let decisions = [
-        "Entitlements", "Purchases/ProductType.swift", "Purchases/Purchase.swift", "Purchases/StoredField.swift",
-        "Purchases/StoredRecord.swift",
+        "Entitlements", "Purchases/ProductType.swift", "Purchases/Purchase.swift", "Purchases/AppAccountToken.swift",
+        "Purchases/StoredField.swift", "Purchases/StoredPurchase.swift", "Purchases/StoredRecord.swift",
         "Purchases/SubscriptionRenewal.swift", "JWS/JWSValues.swift", "JWS/OpenStringValue.swift",
         "AppStoreEnvironment.swift", "Instant.swift", "String+NonZero.swift", "Output/JSONWriter+Values.swift",
         "Output/OutputMember.swift",
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test func `decisions know plain purchases alone, and pass a verification on without looking into it`() throws {
-        let verification = "public struct Verification: Hashable, Sendable {}\n"
+        let verification = "public struct SignerVerification: Hashable, Sendable {}\n"
         let (status, output) = try compile(Self.decisions, with: verification)
         #expect(status == 0, "\(output)")
         for name in ["VerifiedReceipt", "VerifiedEvidence", "AppStoreVerifier", "TransactionInfo"] {

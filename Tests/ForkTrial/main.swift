@@ -114,7 +114,7 @@ struct Evidence: Sendable {
             try body()
             return nil
         } catch {
-            return error.code
+            return error.code.rawValue
         }
     }
 }

@@ -86,14 +86,14 @@ extension EntryPoint {
             _ = try body()
             return nil
         } catch {
-            return Refusal(code: error.code, offset: error.offset)
+            return Refusal(code: error.code.rawValue, offset: error.offset)
         }
     }
 
     private static func refusal(_ result: Result<VerifiedEvidence, VerificationError>?) -> Refusal? {
         switch result {
         case .success: nil
-        case .failure(let error): Refusal(code: error.code, offset: error.offset)
+        case .failure(let error): Refusal(code: error.code.rawValue, offset: error.offset)
         case nil: Refusal(code: "no verdict", offset: nil)
         }
     }
@@ -148,7 +148,7 @@ extension EntryPoint {
             }
             if form == "JSON" {
                 rows.append(
-                    EntryPoint("func answer(to body: [UInt8]", form, input) { input in
+                    EntryPoint("func answer(to body: some EvidenceSource", form, input) { input in
                         { refusal { () throws(VerificationError) in try responder.answer(to: input).result.get() } }
                     })
             }
@@ -285,28 +285,24 @@ extension EntryPoint {
                 let data = Data(input)
                 return { refusal { () throws(VerificationError) in try verifier.verify(data) } }
             },
-            EntryPoint("func verifyAll<Pieces, Output, Failure>(_ pieces: Pieces, concurrency:", form, input) { input in
-                {
-                    var results: [Result<VerifiedEvidence, VerificationError>] = []
-                    verifier.verifyAll([input], concurrency: 1, transform: { $0.result }) { results.append($0) }
-                    return refusal(results.first)
-                }
+            EntryPoint("func forEachVerdict<Pieces, Output, Failure>(on pieces: Pieces, concurrency:", form, input) {
+                input in
+                { refusal(transformed(input, by: verifier)) }
             },
-            EntryPoint("func verifyAll<Pieces, Failure>(_ pieces: Pieces, concurrency:", form, input) { input in
-                {
-                    var results: [Result<VerifiedEvidence, VerificationError>] = []
-                    verifier.verifyAll([input], concurrency: 1) { results.append($0.result) }
-                    return refusal(results.first)
-                }
+            EntryPoint("func forEachVerdict<Pieces, Failure>(on pieces: Pieces, concurrency:", form, input) { input in
+                { refusal(whole(input, by: verifier)) }
             },
-            EntryPoint("func verifyAll<Pieces, Output>(_ pieces: Pieces, concurrency:", form, input) { input in
+            EntryPoint("func verdicts<Pieces, Output>(on pieces: Pieces, concurrency:", form, input) { input in
                 {
-                    let results = verifier.verifyAll(stream(of: input), concurrency: 1) { $0.result }
+                    let results = verifier.verdicts(on: stream(of: input), concurrency: 1) { $0.result }
                     return refusal(await results.first { _ in true })
                 }
             },
-            EntryPoint("func verifyAll<Pieces, Output>(_ pieces: Pieces, concurrency:", form, input) { input in
-                { refusal(await verifier.verifyAll(stream(of: input), concurrency: 1).first { _ in true }?.result) }
+            EntryPoint("func verdicts<Pieces, Output>(on pieces: Pieces, concurrency:", form, input) { input in
+                { refusal(await verifier.verdicts(on: stream(of: input), concurrency: 1).first { _ in true }?.result) }
+            },
+            EntryPoint("func verdicts<Pieces, Output>(on pieces: Pieces, concurrency:", form, input) { input in
+                { refusal(await verifier.verdicts(on: [input], concurrency: 1).first { _ in true }?.result) }
             },
         ]
         if form != "binary" {
@@ -317,6 +313,22 @@ extension EntryPoint {
                 })
         }
         return rows
+    }
+
+    private static func transformed(
+        _ input: [UInt8], by verifier: AppStoreVerifier
+    ) -> Result<VerifiedEvidence, VerificationError>? {
+        var results: [Result<VerifiedEvidence, VerificationError>] = []
+        verifier.forEachVerdict(on: [input], concurrency: 1, transform: { $0.result }) { results.append($0) }
+        return results.first
+    }
+
+    private static func whole(
+        _ input: [UInt8], by verifier: AppStoreVerifier
+    ) -> Result<VerifiedEvidence, VerificationError>? {
+        var results: [Result<VerifiedEvidence, VerificationError>] = []
+        verifier.forEachVerdict(on: [input], concurrency: 1) { results.append($0.result) }
+        return results.first
     }
 
     private static func stream(of piece: [UInt8]) -> AsyncStream<[UInt8]> {
@@ -345,7 +357,7 @@ extension EntryPoint {
                         _ = try verifier.verify(input, at: date)
                         return nil
                     } catch {
-                        return Refusal(code: error.code, offset: error.offset)
+                        return Refusal(code: error.code.rawValue, offset: error.offset)
                     }
                 }
             },

@@ -99,7 +99,7 @@ import Testing
             _ = try verifier.verifyReceipt(bytes)
             return nil
         } catch {
-            return error.code
+            return error.code.rawValue
         }
     }
 }

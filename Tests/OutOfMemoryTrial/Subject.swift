@@ -11,12 +11,12 @@ struct Refusal {
     let isOfHost: Bool
 
     init(_ error: VerificationError) {
-        code = error.code
+        code = error.code.rawValue
         isOfHost = error.isHostFault
     }
 
     init(_ error: CMSVerificationError) {
-        code = error.code
+        code = error.code.rawValue
         isOfHost = error.isHostFault
     }
 }
@@ -137,7 +137,7 @@ enum Subject: String, CaseIterable {
         let added = try issuers.map { try TransactionReceiptIssuer(der: authority($0)) }
         return try AppStoreVerifier(
             bundleID: Minted.bundleID, environments: [.production],
-            trust: added.isEmpty ? trust : .adding(added, to: trust))
+            trust: added.isEmpty ? trust : trust.adding(added))
     }
 
     private static func messagePolicy() throws -> CMSPolicy {

@@ -17,7 +17,7 @@ struct ProductTypeTests {
         let authority = try Minted.authority
         let builder = TransactionReceiptBuilder(
             bundleID: Minted.bundleID, productID: "pro", transactionID: "10000000000001")
-        file = try folder.write("receipt.txt", builder.base64(signedBy: authority))
+        file = try folder.write("receipt.txt", builder.signedBase64(by: authority))
         trust = try [
             "--root", folder.write("root.der", authority.root.certificate),
             "--root", folder.write("issuer.der", authority.intermediate.certificate),

@@ -21,7 +21,7 @@ import Testing
         intermediate = try folder.write("intermediate.der", authority.intermediate.certificate)
         let builder = TransactionReceiptBuilder(
             bundleID: "com.example.app", productID: "pro", transactionID: "10000000000001")
-        receipt = try folder.write("receipt.txt", builder.base64(signedBy: authority) + "\n")
+        receipt = try folder.write("receipt.txt", builder.signedBase64(by: authority) + "\n")
     }
 
     @Test func `a transaction receipt is shown, with an inferred environment`() {
@@ -61,7 +61,7 @@ import Testing
         let authority = try TestCertificateAuthority(.transactionReceiptsOfVersion2)
         let builder = TransactionReceiptBuilder(
             bundleID: "com.example.app", productID: "pro", transactionID: "10000000000001", version: .version2)
-        let file = try folder.write("version-2.txt", builder.base64(signedBy: authority))
+        let file = try folder.write("version-2.txt", builder.signedBase64(by: authority))
         let chain = try folder.write("root-2.der", authority.root.certificate)
         let issuer = try folder.write("issuer-2.der", authority.intermediate.certificate)
         let refused = run("verify", "--root", chain, "--root", issuer, file)

@@ -12,7 +12,7 @@ import Testing
         let rows = Set(all.map(\.explanation))
         #expect(rows.subtracting(ChineseFaults.explanations.keys).sorted() == [])
         #expect(Set(ChineseFaults.explanations.keys).subtracting(rows).sorted() == [])
-        #expect(Set(ChineseFaults.advice.keys).subtracting(all.map(\.code)).sorted() == [])
+        #expect(Set(ChineseFaults.advice.keys).subtracting(all.map(\.code.rawValue)).sorted() == [])
     }
 
     @Test func `what is wrong and what to do have words in every language, and the code is in none`() {

@@ -36,7 +36,7 @@ import Testing
         #expect(rows.count == 20)
         for cells in rows {
             let code = cells[0].trimmingCharacters(in: ["`"])
-            let error = try #require(all.first { $0.code == code }, "\(code)")
+            let error = try #require(all.first { $0.code.rawValue == code }, "\(code)")
             let words = [
                 error.sentence(in: .simplifiedChinese), error.advice(for: .swift, in: .simplifiedChinese),
             ]

@@ -22,13 +22,13 @@ import Testing
             Self.digits, Self.digits.uppercased(), pairs.joined(separator: ":"),
             pairs.joined(separator: ":").uppercased(),
         ] {
-            #expect(Fingerprint(hex: text) == fingerprint)
+            #expect(Fingerprint(text) == fingerprint)
         }
         var generator = SeededGenerator()
         for _ in 0..<200 {
             let bytes = (0..<40).map { _ in UInt8.random(in: 0...255, using: &generator) }
             let random = try Fingerprint(of: bytes.span)
-            #expect(Fingerprint(hex: random.description) == random && random != fingerprint)
+            #expect(Fingerprint(random.description) == random && random != fingerprint)
         }
     }
 
@@ -40,6 +40,6 @@ import Testing
         String(repeating: ":", count: 95), String(repeating: "ab-", count: 31) + "ab",
     ])
     func `anything else is no fingerprint`(text: String) {
-        #expect(Fingerprint(hex: text) == nil)
+        #expect(Fingerprint(text) == nil)
     }
 }

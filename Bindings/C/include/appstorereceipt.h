@@ -296,6 +296,15 @@ asr_status asr_verify(
     const asr_verifier *verifier, const void *evidence, size_t length, uint32_t flags, char **json, size_t *json_length,
     asr_error *error);
 
+/* The environments to decide in. */
+enum {
+    ASR_ENVIRONMENT_ONLY = 0,
+    ASR_ENVIRONMENT_PRODUCTION = 1,
+    ASR_ENVIRONMENT_SANDBOX = 2,
+    ASR_ENVIRONMENT_XCODE = 3,
+    ASR_ENVIRONMENT_LOCAL_TESTING = 4
+};
+
 /*
  * asr_entitlements - verifies the evidence of one customer, and decides what it gives access to at a date
  *
@@ -303,6 +312,8 @@ asr_status asr_verify(
  * lengths       the length of each piece
  * count         the number of pieces, at most 1000
  * date          the date to decide for; usually ASR_DATE_NOW. It must not be ASR_DATE_SIGNING.
+ * environment   the environment to decide in: an ASR_ENVIRONMENT. Pieces of another are refused as "environment-mismatch". Nobody pays in the
+ *               sandbox, so that options with several environments need one: ASR_ENVIRONMENT_ONLY is for options with one.
  * json          receives {"schema":1,"at":…,"items":[…],"accepted":[…],"refused":[…]}. Each transaction is one item:
  *                   {"transaction_id":…,"original_transaction_id":…,"product_id":…,"access":…,
  *                    "gives_access":…,"grantable":…,"until":…,"quantity":…,…}
@@ -314,11 +325,12 @@ asr_status asr_verify(
  * RETURN VALUE  ASR_VERIFIED if all pieces were verified. ASR_HOST with "algorithm-unavailable", "out-of-memory" or "libcrypto-failure" if this
  *               host could not verify one: verify all again. Otherwise ASR_REFUSED, also for signed contents that cannot be read or that the options
  *               cannot check. The error is that of the first such piece.
+ *               ASR_CONFIGURATION with "environment-not-named" if the options have several environments, and the call names none.
  *               With more than 1000 pieces, ASR_REFUSED with the code "too-much-evidence", category "client", and no JSON.
  */
 asr_status asr_entitlements(
-    const asr_verifier *verifier, const void *evidence, const size_t *lengths, size_t count, int64_t date, char **json,
-    size_t *json_length, asr_error *error);
+    const asr_verifier *verifier, const void *evidence, const size_t *lengths, size_t count, int64_t date, uint32_t environment,
+    char **json, size_t *json_length, asr_error *error);
 
 /*
  * asr_answer - answers a request as Apple's verifyReceipt does, from the receipt alone

@@ -17,7 +17,7 @@ static asr_status call(const test_case *c, asr_verifier *verifier, char **json, 
     for (size_t i = 0; i < c->count; i++) total += lengths[i] = c->evidence[i].length;
     unsigned char *all = malloc(total ? total : 1), *end = all;
     for (size_t i = 0; i < c->count; i++) end = (unsigned char *)memcpy(end, c->evidence[i].bytes, lengths[i]) + lengths[i];
-    asr_status status = asr_entitlements(verifier, all, lengths, c->count, c->date, json, length, error);
+    asr_status status = asr_entitlements(verifier, all, lengths, c->count, c->date, c->environment, json, length, error);
     free(all);
     return status;
 }
@@ -66,11 +66,12 @@ static void callers_errors(void) {
     usage(asr_verify(verifier, "a", 1, 3, &json, &length, &error));
     usage(asr_answer(NULL, "a", 1, 0, &json, &length, &error));
     usage(asr_answer(verifier, "a", 1, 32, &json, &length, &error));
-    usage(asr_entitlements(verifier, "a", NULL, 1, 0, &json, &length, &error));
-    usage(asr_entitlements(verifier, "a", huge, 2, 0, &json, &length, &error));
-    usage(asr_entitlements(verifier, "a", large + 1, SIZE_MAX, 0, &json, &length, &error));
-    usage(asr_entitlements(verifier, NULL, &one, 1, 0, &json, &length, &error));
-    usage(asr_entitlements(verifier, "a", &one, 1, ASR_DATE_SIGNING, &json, &length, &error));
+    usage(asr_entitlements(verifier, "a", NULL, 1, 0, 0, &json, &length, &error));
+    usage(asr_entitlements(verifier, "a", huge, 2, 0, 0, &json, &length, &error));
+    usage(asr_entitlements(verifier, "a", large + 1, SIZE_MAX, 0, 0, &json, &length, &error));
+    usage(asr_entitlements(verifier, NULL, &one, 1, 0, 0, &json, &length, &error));
+    usage(asr_entitlements(verifier, "a", &one, 1, ASR_DATE_SIGNING, 0, &json, &length, &error));
+    usage(asr_entitlements(verifier, "a", &one, 1, 0, 5, &json, &length, &error));
     usage(asr_extract_transaction_id_from_app_receipt(NULL, "a", 1, &json, &length, &error));
     usage(asr_extract_transaction_id_from_transaction_receipt(verifier, NULL, 1, &json, &length, &error));
     usage(asr_decode_unverified(NULL, 1, &json, &length, &error));
@@ -184,10 +185,10 @@ static void a_limit_on_pieces(void) {
     char *json;
     size_t length;
     asr_error error;
-    check(asr_entitlements(verifier, NULL, lengths, 1000, 0, &json, &length, &error) == ASR_REFUSED && json && length > 1000);
+    check(asr_entitlements(verifier, NULL, lengths, 1000, 0, 0, &json, &length, &error) == ASR_REFUSED && json && length > 1000);
     check(!strcmp(error.code, "empty-input"));
     asr_free(json);
-    check(asr_entitlements(verifier, NULL, lengths, 1001, 0, &json, &length, &error) == ASR_REFUSED && !json && !length);
+    check(asr_entitlements(verifier, NULL, lengths, 1001, 0, 0, &json, &length, &error) == ASR_REFUSED && !json && !length);
     check(!strcmp(error.code, "too-much-evidence") && !strcmp(error.category, "client"));
     asr_verifier_free(verifier);
 }
@@ -217,7 +218,7 @@ static void too_large_evidence_is_refused(void) {
         }
         too_large(asr_decode_unverified(evidence, SIZE_MAX / 4, &json, &length, &error), rows[i].offset);
     }
-    check(asr_entitlements(verifier, evidence, pieces, 2, 0, &json, &length, &error) == ASR_REFUSED && !strcmp(error.code, "empty-input"));
+    check(asr_entitlements(verifier, evidence, pieces, 2, 0, 0, &json, &length, &error) == ASR_REFUSED && !strcmp(error.code, "empty-input"));
     check(strstr(json, "{\"index\":1,\"error\":{\"code\":\"input-too-large\",") && strstr(json, "\"offset\":67108864,"));
     asr_free(json);
     asr_verifier_free(verifier);

@@ -16,7 +16,7 @@ typedef struct { const unsigned char *bytes; size_t length; } file;
 
 typedef struct {
     const char *name, *call, *bundle_ids[4], *environments[4], *app_apple_id, *distrusted[4], *product_types[4], *code, *category, *json;
-    uint32_t flags;
+    uint32_t flags, environment;
     int32_t storekit_testing, allows_rsa_1024, strict_form;
     int64_t maximum_age, validation_date, clock, date;
     file roots[4], issuers[4], evidence[8];

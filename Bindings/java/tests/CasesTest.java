@@ -32,7 +32,8 @@ public final class CasesTest {
 
     /** A case of cases.json, as Gson reads it. */
     record Case(
-        String name, String call, String json, Choices options, List<String> evidence, long date, boolean latestReceiptInfo,
+        String name, String call, String json, Choices options, List<String> evidence, long date, String environment,
+        boolean latestReceiptInfo,
         Expectation expect, Map<String, String> jsonOf) {}
 
     record Choices(
@@ -107,7 +108,9 @@ public final class CasesTest {
                 case "new" -> { }
                 case "verify" -> json = verify(test, verifier, evidence[0]);
                 case "entitlements" -> {
-                    Entitlements entitlements = verifier.entitlements(List.of(evidence), Instant.ofEpochMilli(test.date));
+                    Entitlements entitlements = verifier.entitlements(
+                        List.of(evidence), Instant.ofEpochMilli(test.date),
+                        test.environment == null ? null : Environment.valueOf(test.environment.toUpperCase().replace('-', '_')));
                     json = entitlements.json();
                     error = entitlements.error();
                     same(Instant.ofEpochMilli(test.date), entitlements.at(), test.name);

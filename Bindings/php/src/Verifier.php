@@ -119,11 +119,15 @@ final class Verifier
      *
      * @param string|list<string> $evidence
      * @param DateTimeInterface|'now' $at
-     * @throws VerificationError if this host or the options are at fault
+     * @param ?Environment $environment the environment to decide in, which a verifier of several requires
+     * @throws VerificationError if this host or the options are at fault, or if the environment is missing
      */
-    public function entitlements(string|array $evidence, DateTimeInterface|string $at = 'now'): Entitlements
-    {
-        $outcome = $this->decision(array_values((array) $evidence), self::milliseconds($at));
+    public function entitlements(
+        string|array $evidence,
+        DateTimeInterface|string $at = 'now',
+        ?Environment $environment = null,
+    ): Entitlements {
+        $outcome = $this->decision(array_values((array) $evidence), self::milliseconds($at), $environment);
         return new Entitlements(self::json($outcome, Library::REFUSED), self::error($outcome));
     }
 
@@ -195,13 +199,20 @@ final class Verifier
      * @param list<string> $pieces
      * @return array{int, ?string, string, string}
      */
-    private function decision(array $pieces, int $date): array
+    private function decision(array $pieces, int $date, ?Environment $environment): array
     {
+        $place = match ($environment) {
+            null => 0,
+            Environment::Production => 1,
+            Environment::Sandbox => 2,
+            Environment::Xcode => 3,
+            Environment::LocalTesting => 4,
+        };
         $lengths = Library::ffi()->new('size_t[' . max(1, count($pieces)) . ']');
         foreach ($pieces as $index => $piece) {
             $lengths[$index] = strlen($piece);
         }
-        return Library::call('asr_entitlements', $this->handle->verifier, implode('', $pieces), $lengths, count($pieces), $date);
+        return Library::call('asr_entitlements', $this->handle->verifier, implode('', $pieces), $lengths, count($pieces), $date, $place);
     }
 
     /** The JSON of an outcome, unless its status is greater, or there is no memory for its JSON. */

@@ -38,7 +38,7 @@ _signatures: dict[str, tuple[Any, list[Any]]] = {
     "verifier_new": (_int32, [_pointer, _to(_pointer), _to(_pointer), _to(_size), _to(_Error)]),
     "verifier_free": (None, [_pointer]),
     "verify": (_int32, [_pointer, _text, _size, _uint32, _to(_pointer), _to(_size), _to(_Error)]),
-    "entitlements": (_int32, [_pointer, _text, _to(_size), _size, _int64, _to(_pointer), _to(_size), _to(_Error)]),
+    "entitlements": (_int32, [_pointer, _text, _to(_size), _size, _int64, _uint32, _to(_pointer), _to(_size), _to(_Error)]),
     "answer": (_int32, [_pointer, _text, _size, _uint32, _to(_pointer), _to(_size), _to(_Error)]),
     "extract_transaction_id_from_app_receipt": (_int32, [_pointer, _text, _size, _to(_pointer), _to(_size), _to(_Error)]),
     "extract_transaction_id_from_transaction_receipt": (_int32, [_pointer, _text, _size, _to(_pointer), _to(_size), _to(_Error)]),
@@ -180,6 +180,10 @@ def _milliseconds(date: datetime | Literal["now"]) -> int:
     if date.tzinfo is None:
         raise ValueError("a date needs a time zone")
     return (date - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(milliseconds=1)
+
+
+# In the order of ASR_ENVIRONMENT_…
+_ENVIRONMENTS = ("production", "sandbox", "xcode", "local-testing")
 
 
 class _Word(str, enum.Enum):
@@ -592,11 +596,18 @@ class Verifier:
         """Whether evidence is verified: the fastest call, without JSON."""
         return self._verify(evidence, _NONE)[0] == _VERIFIED
 
-    def entitlements(self, evidence: Input | Iterable[Input], at: datetime | Literal["now"] = "now") -> Entitlements:
-        """What one customer's evidence gives access to at a date. Raises ``VerificationError`` if this host or the options are at fault."""
+    def entitlements(
+        self, evidence: Input | Iterable[Input], at: datetime | Literal["now"] = "now",
+        environment: Environment | str | None = None,
+    ) -> Entitlements:
+        """What one customer's evidence gives access to at a date, in an environment, which a verifier of several requires.
+
+        Raises ``VerificationError`` if this host or the options are at fault, or if the environment is missing.
+        """
+        place = 0 if environment is None else _ENVIRONMENTS.index(str(environment)) + 1
         pieces = _pieces(evidence)
         lengths = (_size * len(pieces))(*map(len, pieces))
-        outcome = _call(_lib.asr_entitlements, self._handle, b"".join(pieces), lengths, len(pieces), _milliseconds(at))
+        outcome = _call(_lib.asr_entitlements, self._handle, b"".join(pieces), lengths, len(pieces), _milliseconds(at), place)
         text = _json(outcome, _REFUSED)
         answer = json.loads(text)
         return Entitlements(

@@ -83,7 +83,7 @@ class Cases(unittest.TestCase):
             elif case["call"] == "decode":
                 text, status = decode_unverified(evidence[0]), 5
             elif case["call"] == "entitlements":
-                entitlements = verifier.entitlements(evidence, date_of(case["date"]))
+                entitlements = verifier.entitlements(evidence, date_of(case["date"]), case.get("environment"))
                 self.same_entitlements(entitlements, json.loads(entitlements.json))
                 text, error = entitlements.json, entitlements.error
         except VerificationError as refusal:
@@ -228,12 +228,13 @@ class Values(unittest.TestCase):
 
     def test_a_date_that_datetime_cannot_express_is_none(self):
         verifier = verifier_of(case("entitlements until the year 10000"))
-        [item] = verifier.entitlements(read("jws/transaction-until-the-year-10000.jws"), EPOCH).items
+        [item] = verifier.entitlements(read("jws/transaction-until-the-year-10000.jws"), EPOCH, "production").items
         self.assertEqual((item.access, item.until, item.expires_date, item.purchase_date.year), ("not-yet", item.until, None, 2025))
 
     def test_a_signed_piece_that_cannot_be_read_or_checked_is_a_refusal(self):
         verifier = verifier_of(case("entitlements, a real-time request of any app first"))
-        found = verifier.entitlements([read("jws/realtime-request.jws"), read("jws/product-id-twice.jws"), RECEIPT])
+        evidence = [read("jws/realtime-request.jws"), read("jws/product-id-twice.jws"), RECEIPT]
+        found = verifier.entitlements(evidence, environment="production")
         self.assertEqual([each.code for each in found.refused], ["no-app-apple-id", "duplicate-member"])
         self.assertEqual((len(found.items), found.error.status), (1, 1))
 

@@ -108,6 +108,7 @@ public struct TransactionHistoryQuery: Hashable, Sendable {
     public var sort: Sort?
 
     /// The types of products as the API names them.
+    @nonexhaustive
     public enum ProductKind: String, Hashable, Sendable, CaseIterable {
         /// Subscriptions that renew themselves.
         case autoRenewable = "AUTO_RENEWABLE"

@@ -1,4 +1,5 @@
 /// What of the App Store Server API this package asks. The raw values are stable names for metrics.
+@nonexhaustive
 public enum AppStoreServerEndpoint: String, Hashable, Sendable, CaseIterable {
     /// Get Transaction Info.
     case transactionInfo = "transaction-info"

@@ -6,6 +6,7 @@ import StrictText
 /// No text of it contains a token, a key, or anything that a server sent.
 public struct AppStoreServerError: Error, Hashable, Sendable {
     /// What happened.
+    @nonexhaustive
     public enum Reason: Hashable, Sendable {
         /// The server answered with an HTTP status that is no success, and with a code if its body has one.
         case answer(status: Int, code: AppStoreServerErrorCode?)
@@ -24,6 +25,7 @@ public struct AppStoreServerError: Error, Hashable, Sendable {
     }
 
     /// The arguments that are checked before a request is made.
+    @nonexhaustive
     public enum Argument: String, Sendable, CaseIterable {
         /// Only production and the sandbox have servers.
         case environment
@@ -41,6 +43,7 @@ public struct AppStoreServerError: Error, Hashable, Sendable {
     }
 
     /// What a caller is to do about it.
+    @nonexhaustive
     public enum Class: String, Sendable, CaseIterable {
         /// Wait, and ask the same again. See ``AppStoreServerError/retryAfter``.
         ///

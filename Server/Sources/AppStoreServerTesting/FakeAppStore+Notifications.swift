@@ -7,6 +7,7 @@ import StrictText
 public typealias NotificationReceiver = @Sendable (_ signedPayload: String) -> SendAttemptResult
 
 /// What became of an attempt to send a notification, by Apple's names.
+@nonexhaustive
 public enum SendAttemptResult: String, Sendable, CaseIterable {
     /// The receiver answered with a status from 200 to 206.
     case success = "SUCCESS"

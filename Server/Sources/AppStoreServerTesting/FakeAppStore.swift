@@ -117,7 +117,7 @@ public final class FakeAppStore: Sendable {
         let tokens = TokenCheck(
             keyID: options.keyID, issuerID: options.issuerID, bundleID: options.bundleID,
             publicKey: try key.subjectPublicKeyInfo())
-        guard let tokens else { throw .unsuitableKey }
+        guard let tokens else { throw MintingError(code: .unsuitableKey) }
         self.tokens = tokens
         let p8 = try key.pem()
         do throws(SigningError) {
@@ -125,7 +125,7 @@ public final class FakeAppStore: Sendable {
                 keyID: options.keyID, issuerID: options.issuerID, bundleID: options.bundleID,
                 key: InAppPurchaseKey(p8: p8))
         } catch {
-            throw .unsuitableKey
+            throw MintingError(code: .unsuitableKey)
         }
         state = Mutex(State(date: options.date))
     }
@@ -205,7 +205,7 @@ public final class FakeAppStore: Sendable {
     /// A verifier that trusts its root, for its app and environment. It refuses dates in the future of the store's clock.
     public func verifier() throws(VerificationError) -> AppStoreVerifier {
         var policy = VerificationPolicy(bundleIDs: [options.bundleID], environments: [environment])
-        policy.rejectsFutureDates = true
+        policy.allowsFutureDates = false
         policy.clock = { [self] in now }
         return try AppStoreVerifier(policy: policy, trust: .roots([trustAnchor]))
     }

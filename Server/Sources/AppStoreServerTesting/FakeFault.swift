@@ -1,6 +1,7 @@
 import SeededRandom
 
 /// What can go wrong with an answer. The raw values are the names for `POST /fake/fault`.
+@nonexhaustive
 public enum FakeFault: String, Sendable, CaseIterable {
     /// 429 with `Retry-After` in milliseconds since 1970, as Apple sends it: in a minute.
     case rateLimit = "rate-limit"

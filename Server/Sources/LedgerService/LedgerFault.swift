@@ -137,6 +137,6 @@ extension VerificationError: Refusal {
     package var response: Response { response(for: .httpStranger) }
 
     func response(for audience: Audience) -> Response {
-        Response(status: category.httpStatus, body: Array(json(for: audience).utf8), code: code)
+        Response(status: category.httpStatus, body: Array(json(for: audience).utf8), code: code.rawValue)
     }
 }

@@ -24,10 +24,8 @@ struct RedeemRequest {
         evidence = try texts.requiredBytes(.evidence)
         idempotencyKey = texts[.idempotencyKey]
         accountToken = try texts[.accountToken].map { (text) throws(RequestFault) in
-            guard AppAccountToken.isUUID(text) else {
-                throw RequestFault(LedgerFault.invalidAccountToken)
-            }
-            return AppAccountToken(text)
+            guard let token = AppAccountToken(text) else { throw RequestFault(LedgerFault.invalidAccountToken) }
+            return token
         }
     }
 

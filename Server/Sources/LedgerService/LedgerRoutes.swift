@@ -95,7 +95,7 @@ package struct LedgerRoutes: Sendable {
     }
 
     /// Verdicts that the metrics count apart, by their codes.
-    var countedApart: [String: UInt64] { otherNotifications.verdicts }
+    var countedApart: [VerificationError.Code: UInt64] { otherNotifications.verdicts }
 
     private func guarded(
         _ scope: TokenScope, _ method: String, _ path: String,

@@ -83,7 +83,7 @@ package struct LedgerService: Sendable {
     /// - Parameter productTypes: The types of products, for purchases whose evidence does not say the type.
     package init?(
         _ values: OptionTable.Values, _ verifier: AppStoreVerifier,
-        _ productTypes: [String: StatedProductType], _ log: ServiceLog
+        _ productTypes: ProductCatalog, _ log: ServiceLog
     ) throws(ConfigurationError) {
         guard let location = values["--ledger"] else {
             for option in Self.options.map(\.name).dropFirst()
@@ -157,7 +157,7 @@ package struct LedgerService: Sendable {
 
     /// What the options say that the ledger grants, and asks.
     static func policy(
-        _ values: OptionTable.Values, _ productTypes: [String: StatedProductType], _ file: AskAppleFile?
+        _ values: OptionTable.Values, _ productTypes: ProductCatalog, _ file: AskAppleFile?
     ) throws(ConfigurationError) -> LedgerPolicy {
         var policy = LedgerPolicy()
         let products = values.all("--product-id")
@@ -291,7 +291,7 @@ package struct LedgerService: Sendable {
     }
 
     /// Verdicts that the metrics count apart, by their codes.
-    package var verdictsCountedApart: [String: UInt64] { ledgerRoutes.countedApart }
+    package var verdictsCountedApart: [VerificationError.Code: UInt64] { ledgerRoutes.countedApart }
 
     package func metrics() -> [MetricFamily] {
         let (isAnswered, counts) = outboxReading.last

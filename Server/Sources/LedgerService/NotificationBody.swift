@@ -18,7 +18,7 @@ enum NotificationBody {
         if [.input, .form, .header].contains(error.stage), let found = Self(unsigned: body) {
             self = found
         } else if error.stage == .payload && error.expected != nil
-            || error.code.utf8.elementsEqual("part-count".utf8)
+            || error.code == .partCount
         {
             self = .init(refused: body, verifier)
         } else {

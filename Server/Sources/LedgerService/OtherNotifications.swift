@@ -7,20 +7,20 @@ final class OtherNotificationCounts: Sendable {
     private let apps = Atomic<UInt64>(0)
     private let environments = Atomic<UInt64>(0)
 
-    private static let appCode = "bundle-id-mismatch"
-    private static let environmentCode = "environment-mismatch"
+    private static let appCode = VerificationError.Code.bundleIDMismatch
+    private static let environmentCode = VerificationError.Code.environmentMismatch
 
     /// Returns the answer to such a notification, and counts it; `nil` if it was refused for another reason.
     func answer(to error: VerificationError, ignoringOtherApps: Bool) -> Response? {
         // The signature precedes the policy. What is wrong with a signed part is Apple's.
         guard error.part == nil else { return nil }
-        if error.code.utf8.elementsEqual(Self.appCode.utf8) {
+        if error.code == Self.appCode {
             apps.add(1, ordering: .relaxed)
             return ignoringOtherApps
                 ? Response(body: Array(#"{"status":"ignored"}"#.utf8)) : Response(LedgerFault.otherApp, error.found)
         }
         // The app is compared first, so it is ours.
-        if error.code.utf8.elementsEqual(Self.environmentCode.utf8) {
+        if error.code == Self.environmentCode {
             environments.add(1, ordering: .relaxed)
             return Response(LedgerFault.otherEnvironment, error.found)
         }
@@ -28,7 +28,7 @@ final class OtherNotificationCounts: Sendable {
     }
 
     /// How many there are of each of the verifier's codes.
-    var verdicts: [String: UInt64] {
+    var verdicts: [VerificationError.Code: UInt64] {
         [Self.appCode: apps.load(ordering: .relaxed), Self.environmentCode: environments.load(ordering: .relaxed)]
     }
 

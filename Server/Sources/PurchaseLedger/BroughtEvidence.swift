@@ -1,4 +1,4 @@
-import AppStoreReceipt
+@_spi(Ledger) import AppStoreReceipt
 
 /// What one request brings.
 struct BroughtEvidence {
@@ -39,11 +39,11 @@ struct BroughtEvidence {
             }
         // All purchases of a receipt have one signer.
         var signer: (fingerprint: Fingerprint, text: String)?
-        let purchases = evidence.purchases.map { purchase in
-            let fingerprint = purchase.verification.signer
+        let purchases = evidence.signedPurchases.map { purchase, verification in
+            let fingerprint = verification.signer
             if signer?.fingerprint != fingerprint { signer = (fingerprint, "\(fingerprint)") }
-            return SignedPurchase(purchase.purchase, signer: signer?.text)
+            return SignedPurchase(purchase, signer: signer?.text)
         }
-        self.init(purchases, evidence.renewals.map(SubscriptionRenewal.init), isReceipt: isReceipt)
+        self.init(purchases, evidence.renewals.map(\.renewal), isReceipt: isReceipt)
     }
 }

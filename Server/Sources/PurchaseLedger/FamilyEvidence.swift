@@ -83,7 +83,7 @@ struct FamilyEvidence {
 
     /// Stores with a transaction what the policy states of its product, so that it is decided by the same from now on.
     mutating func keep(
-        _ type: StatedProductType, _ key: TransactionKey, _ connection: any SQLConnection
+        _ type: CatalogType, _ key: TransactionKey, _ connection: any SQLConnection
     ) throws(LedgerError) {
         guard let known = variants[key] else { return }
         for index in known.indices where known[index].purchase.statedType != type {

@@ -28,7 +28,7 @@ struct Grant {
     /// The transactions under which a purchase with these items can have been granted. Of a non-consumable that was restored, an operator may have recorded the first transaction without evidence.
     static func keys(of items: [(key: TransactionKey, item: Entitlements.Item)]) -> Set<TransactionKey> {
         var keys = Set(items.map(\.key))
-        for (key, item) in items where item.productType == .nonConsumable {
+        for (key, item) in items where item.purchase.productType == .nonConsumable {
             keys.insert(
                 TransactionKey(
                     environment: key.environment, bundleID: key.bundleID,

@@ -6,6 +6,7 @@ import StrictText
 /// Whether an account is granted a purchase is no error: see ``Outcome``.
 public struct LedgerError: Error, Hashable, Sendable {
     /// The stable names of the reasons.
+    @nonexhaustive
     public enum Code: String, Hashable, Sendable, CaseIterable {
         /// The database cannot be reached, is full, or did not answer in time. Nothing was recorded, or it is not known whether it was; ask again.
         case storeUnavailable = "store-unavailable"

@@ -119,7 +119,7 @@ extension Grant {
             environment: transaction.environment, bundleID: transaction.bundleID.string, productID: productID,
             transactionID: transaction.transactionID.string, originalTransactionID: item?.originalTransactionID,
             quantity: quantity, previousQuantity: before, seats: seats, until: until,
-            purchaseDate: item?.purchaseDate, length: item?.length?.code, at: now,
+            purchaseDate: item?.purchase.purchaseDate, length: item?.length?.code, at: now,
             // It is another account's.
             token: kind == .conflict ? nil : item.flatMap { AccountTokens.token(of: $0.purchase) })
     }

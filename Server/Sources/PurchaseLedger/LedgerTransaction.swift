@@ -133,7 +133,9 @@ struct LedgerTransaction {
     }
 
     private var itemsByDate: [(key: TransactionKey, item: Entitlements.Item)] {
-        groups.flatMap(\.items).sorted { ($0.item.purchaseDate, $0.key) < ($1.item.purchaseDate, $1.key) }
+        groups.flatMap(\.items).sorted {
+            ($0.item.purchase.purchaseDate, $0.key) < ($1.item.purchase.purchaseDate, $1.key)
+        }
     }
 
     /// Notes the tokens that wait for their account (R3), and tells owners of those that are another account's (R5): once for each token of a family.
@@ -168,7 +170,7 @@ struct LedgerTransaction {
         let grant =
             existing.first { $0.account.hasSameBytes(as: owner) }
             ?? Grant(
-                transaction: key, account: owner, productID: item.productID, quantity: 0, until: item.until,
+                transaction: key, account: owner, productID: item.productID, quantity: 0, until: item.accessEndDate,
                 isVoided: false)
         events.append(grant.event(.conflict, cause, item, before: grant.quantity, at: now))
         notices.tokenConflicts.append(TokenConflict(transactionID: item.transactionID))
@@ -179,12 +181,13 @@ struct LedgerTransaction {
     private func missingToken(of item: Entitlements.Item) -> Outcome? {
         // Who restores a non-consumable may have bought it before there were tokens.
         let date =
-            item.productType == .nonConsumable ? item.originalPurchaseDate ?? item.purchaseDate : item.purchaseDate
+            item.purchase.productType == .nonConsumable
+            ? item.purchase.originalPurchaseDate ?? item.purchase.purchaseDate : item.purchase.purchaseDate
         guard let since = policy.orders?.requiresTokenSince, date >= since, !item.purchase.isShared else {
             return nil
         }
-        if item.appAccountToken != nil { return holder(of: item.purchase) == nil ? .notYours : nil }
-        return brought.isReceipt || item.offer?.type == .offerCode ? nil : .tokenMissing
+        if item.purchase.appAccountToken != nil { return holder(of: item.purchase) == nil ? .notYours : nil }
+        return brought.isReceipt || item.purchase.offer?.type == .offerCode ? nil : .tokenMissing
     }
 
     // MARK: Redeeming
@@ -245,7 +248,7 @@ struct LedgerTransaction {
 
     /// The grants of a purchase.
     private func existingGrants(of group: Group) -> [Grant] {
-        if group.items.count == 1, group.items[0].item.productType != .nonConsumable {
+        if group.items.count == 1, group.items[0].item.purchase.productType != .nonConsumable {
             return grants[group.items[0].key].map { [$0] } ?? []
         }
         return Grant.keys(of: group.items).sorted().compactMap { grants[$0] }
@@ -277,12 +280,13 @@ struct LedgerTransaction {
                 transactionID: purchase.transactionID, originalTransactionID: purchase.originalTransactionID,
                 grantedAs: own?.transaction.transactionID.string, productID: purchase.productID,
                 bundleID: purchase.bundleID, environment: purchase.environment, outcome: outcome,
-                access: item.map { "\($0.access.code)" }, reason: reason, quantity: own?.quantity ?? 0,
+                access: item?.access.code, reason: reason, quantity: own?.quantity ?? 0,
                 seats: own?.seats,
-                until: item?.until,
-                purchaseDate: own.flatMap { self.item(of: $0.transaction) }?.purchaseDate ?? purchase.purchaseDate,
+                until: item?.accessEndDate,
+                purchaseDate: own.flatMap { self.item(of: $0.transaction) }?.purchase.purchaseDate
+                    ?? purchase.purchaseDate,
                 length: item?.length?.code,
-                isTypeStated: item.flatMap { $0.productType == nil ? nil : $0.isTypeStated },
+                isTypeStated: item.flatMap { $0.purchase.productType == nil ? nil : $0.isTypeStated },
                 isOwnerConflict: outcome == .belongsToAnother && item.map { isFor($0.purchase, claim) } ?? false)
         }
         guard let keys, let index = groupsByTransaction[keys.transaction], let item = item(of: keys.transaction) else {
@@ -310,6 +314,7 @@ struct LedgerTransaction {
         case .expired, .upgraded: return answer(.expired, item)
         case .revoked, .consumable: return answer(.revoked, item)
         case .active, .owned, .lengthUnknown, .undetermined: return answer(.undetermined, item)
+        @unknown default: return answer(.undetermined, item)
         }
     }
 
@@ -391,9 +396,11 @@ struct LedgerTransaction {
             policy.isForSale(item.productID), let owned = item.ownedQuantity,
             owned == 0 || item.access.isGrantable || item.access == .lengthUnknown
         else { return nil }
-        let quantity = item.productType == .autoRenewableSubscription ? 1 : Int64(max(1, item.purchase.quantity ?? 1))
+        let quantity =
+            item.purchase.productType == .autoRenewableSubscription ? 1 : Int64(max(1, item.purchase.quantity ?? 1))
         var grant = Grant(
-            transaction: key, account: account, productID: item.productID, quantity: quantity, until: item.until,
+            transaction: key, account: account, productID: item.productID, quantity: quantity,
+            until: item.accessEndDate,
             seats: owned == 0 ? nil : item.periodSeats.map(Int64.init), isVoided: false)
         grant.importRun = importRun
         try grants.insert(grant, connection, at: now)
@@ -415,7 +422,7 @@ struct LedgerTransaction {
         else { return }
         var grant = Grant(
             transaction: key, account: account, productID: item.productID, quantity: Int64(quantity),
-            until: item.until, seats: item.periodSeats.map(Int64.init), isVoided: false)
+            until: item.accessEndDate, seats: item.periodSeats.map(Int64.init), isVoided: false)
         grant.importRun = importRun
         try grants.insert(grant, connection, at: now)
         granted.insert(key)
@@ -433,9 +440,9 @@ struct LedgerTransaction {
     }
 
     private mutating func noteEnded(_ key: TransactionKey, _ item: Entitlements.Item) {
-        guard case .expired = item.access, item.productType == .autoRenewableSubscription,
+        guard case .expired = item.access, item.purchase.productType == .autoRenewableSubscription,
             policy.isForSale(item.productID), let family = families[key], family.account != nil,
-            let claimedAt = family.claimedAt, let end = item.until, claimedAt < end
+            let claimedAt = family.claimedAt, let end = item.accessEndDate, claimedAt < end
         else { return }
         endedUnheard.append(key)
     }
@@ -450,7 +457,8 @@ struct LedgerTransaction {
 
     /// Asks what became of a subscription when its period ends.
     private mutating func askAtEnd(of grant: Grant, _ item: Entitlements.Item) {
-        guard let policy = policy.questions, item.productType == .autoRenewableSubscription, grant.quantity > 0,
+        guard let policy = policy.questions, item.purchase.productType == .autoRenewableSubscription,
+            grant.quantity > 0,
             let end = grant.until
         else { return }
         let key = Self.original(of: grant, item)
@@ -475,7 +483,7 @@ struct LedgerTransaction {
         changed.quantity = item.ownedQuantity.map { changed.quantity(signed: Int64($0)) } ?? grant.quantity
         // What a later version of the ledger may understand takes nothing back.
         if item.access != .undetermined {
-            changed.until = item.until
+            changed.until = item.accessEndDate
             changed.seats = item.periodSeats.map(Int64.init)
         }
         if isRepeated { (changed.quantity, changed.seats) = (0, nil) }
@@ -516,12 +524,12 @@ struct LedgerTransaction {
         changed.adjusted = quantity.map { AdjustedQuantity(quantity: $0, signedThen: signed) }
         if let quantity, quantity > 0 {
             guard signed > 0 else { throw LedgerError(.notAdjustable, "Apple took it back") }
-            guard quantity == 1 || item?.productType ?? .consumable == .consumable else {
+            guard quantity == 1 || item?.purchase.productType ?? .consumable == .consumable else {
                 throw LedgerError(.invalidText, "quantity: 0 or 1 of what is no consumable")
             }
         }
         changed.quantity = changed.quantity(signed: signed)
-        if let item { (changed.until, changed.seats) = (item.until, item.periodSeats.map(Int64.init)) }
+        if let item { (changed.until, changed.seats) = (item.accessEndDate, item.periodSeats.map(Int64.init)) }
         try grants.update(changed, connection, at: now)
         if let kind = changed.kind(after: grant) {
             events.append(changed.event(kind, cause, item, before: grant.quantity, at: now))

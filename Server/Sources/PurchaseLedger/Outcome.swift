@@ -2,6 +2,7 @@ public import AppStoreReceipt
 public import SpanASN1
 
 /// What a client is told about one transaction.
+@nonexhaustive
 public enum Outcome: String, Codable, Sendable, CaseIterable {
     /// The account has the purchase now.
     case granted

@@ -11,7 +11,7 @@ import StrictText
 package struct SupportDesk: Sendable {
     let ledger: PurchaseLedger
     let verifier: AppStoreVerifier
-    let productTypes: [String: StatedProductType]
+    let productTypes: ProductCatalog
     let tokens: AccessTokens
     let log: ServiceLog
     let origin: SupportOrigin
@@ -27,7 +27,7 @@ package struct SupportDesk: Sendable {
     /// What the desk has of the ledger's service.
     package init(
         _ configuration: SupportConfiguration, _ ledger: PurchaseLedger, _ tokens: AccessTokens,
-        _ verifier: AppStoreVerifier, _ productTypes: [String: StatedProductType], _ log: ServiceLog
+        _ verifier: AppStoreVerifier, _ productTypes: ProductCatalog, _ log: ServiceLog
     ) {
         self.ledger = ledger
         self.tokens = tokens

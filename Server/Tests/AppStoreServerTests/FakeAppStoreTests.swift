@@ -312,7 +312,7 @@ import Testing
         let verifier = try shop.store.verifier()
         let tokens = try received.all.map { payload in
             let sent = try verifier.verifyNotification(payload)
-            return [sent.transactionInfo?.appAccountToken, sent.renewalInfo?.appAccountToken]
+            return [sent.transactionInfo?.appAccountToken?.description, sent.renewalInfo?.appAccountToken?.description]
         }
         #expect(tokens == [[app, app], [server, server], [server, server]])
     }

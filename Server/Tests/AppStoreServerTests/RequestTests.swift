@@ -25,14 +25,16 @@ import Testing
         let coins = shop.fill()
         try shop.client.setAppAccountToken(Self.uuid, ofOriginalTransaction: coins.transactionID)
         #expect(
-            try shop.client.transactionInfo(of: coins.transactionID).transaction?.value?.appAccountToken == Self.uuid)
+            try shop.client.transactionInfo(of: coins.transactionID).transaction?.value?.appAccountToken?.description
+                == Self.uuid)
         let subscription = try #require(shop.store.histories[1]?.subscriptions.first)
         try shop.client.setAppAccountToken(Self.uuid, ofOriginalTransaction: subscription.originalTransactionID)
         let history = try #require(shop.store.histories[1])
         let first = try shop.client.transactionInfo(of: subscription.originalTransactionID).transaction?.value
         #expect(first?.appAccountToken == nil)
         let latest = history.latestPeriod(of: subscription).transactionID
-        #expect(try shop.client.transactionInfo(of: latest).transaction?.value?.appAccountToken == Self.uuid)
+        #expect(
+            try shop.client.transactionInfo(of: latest).transaction?.value?.appAccountToken?.description == Self.uuid)
         for (id, code) in [(latest, 4_000_187), ("1", 4_040_005), ("x", 4_000_006)] as [(String, Int64)] {
             let error = refusal { try shop.client.setAppAccountToken(Self.uuid, ofOriginalTransaction: id) }
             #expect(error?.code?.rawValue == code, "\(id)")

@@ -179,7 +179,7 @@ import TrialSupport
             for transaction in [early, subscription.firstPeriod] {
                 _ = try ledger.redeem(shop.evidence(transaction, of: 1, at: ago(9)), for: "anna", at: ago(9))
             }
-            _ = try ledger.token(for: "clara", storing: AppAccountToken(token), at: ago(9))
+            _ = try ledger.token(for: "clara", storing: AppAccountToken(token)!, at: ago(9))
             try ledger.completeFile()
             restore = try backUp(store, location, shop)
         }

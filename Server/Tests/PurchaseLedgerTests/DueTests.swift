@@ -154,7 +154,7 @@ import Testing
             #expect(try ledger.outcomes(first, for: "anna", at: day(1)) == [.granted])
             history.upgrade(subscription, to: "gold", for: .days(60), at: day(10))
             let second = try Minted.evidence(history.receipt(signedAt: day(11)))
-            #expect(second.purchases.contains { $0.purchase.revocationDate != nil })
+            #expect(second.purchases.contains { $0.purchase.revocation.details?.date != nil })
             // Receipts have no order: the first is granted before, and the upgrade now.
             #expect(try Set(ledger.outcomes(second, for: "anna", at: day(11))) == [.alreadyYours, .granted])
         }

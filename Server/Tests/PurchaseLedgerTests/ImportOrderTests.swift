@@ -11,7 +11,7 @@ import Testing
     /// What happened before a file, the file, and what happens after it.
     private struct World {
         private static let accounts = ["anna", "ben", "carl"]
-        private static let tokens = (1...4).map { AppAccountToken("00000000-0000-4000-8000-00000000000\($0)") }
+        private static let tokens = (1...4).map { AppAccountToken("00000000-0000-4000-8000-00000000000\($0)")! }
 
         private(set) var before: [(PurchaseLedger) throws -> Void] = []
         private(set) var lines: [ImportedLine] = []

@@ -6,7 +6,7 @@ import SpanASN1
 import Testing
 
 @Suite struct ImportTests {
-    private static let token = AppAccountToken("6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a01")
+    private static let token = AppAccountToken("6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a01")!
 
     private func withLedger(_ place: Place, _ body: (PurchaseLedger) throws -> Void) throws {
         var policy = LedgerPolicy()

@@ -18,7 +18,7 @@ struct LedgerModel {
 
     mutating func record(_ evidence: VerifiedEvidence, at now: Instant) {
         purchases += evidence.purchases.map(\.purchase)
-        renewals += evidence.renewals.map(SubscriptionRenewal.init)
+        renewals += evidence.renewals.map(\.renewal)
         settle(preferring: evidence, at: now)
     }
 

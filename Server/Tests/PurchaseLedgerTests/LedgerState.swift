@@ -1,4 +1,4 @@
-import AppStoreReceipt
+@_spi(Ledger) import AppStoreReceipt
 @testable import PurchaseLedger
 import StrictText
 import SpanASN1
@@ -91,7 +91,7 @@ extension LedgerEvent: Decodable {
             seats: try container.decode(Int64?.self, forKey: .seats),
             until: try date(.until), purchaseDate: try date(.purchaseDate),
             length: try container.decode(String?.self, forKey: .length), at: try #require(try date(.at)))
-        accountToken = try container.decode(String?.self, forKey: .accountToken).map(AppAccountToken.init)
+        accountToken = try container.decode(String?.self, forKey: .accountToken).map(AppAccountToken.init(signed:))
         let shopOrderID = try container.decode(String?.self, forKey: .shopOrderID)
         order = try container.decode(String?.self, forKey: .orderID).map {
             NamedOrder(id: $0, shopOrderID: shopOrderID)

@@ -84,7 +84,7 @@ import Testing
         policy.orders = OrderPolicy()
         let ledger = try PurchaseLedger(
             location.text, policy: policy, onUnknownLength: { product in told.withLock { $0.append(product) } })
-        let token = AppAccountToken("6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a07")
+        let token = AppAccountToken("6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a07")!
         var history = PurchaseHistory(bundleID: Minted.bundleID, appAccountToken: token.description)
         let card = history.buyNonRenewing("card", at: day(1))
         let evidence = try history.evidence(card, signedAt: day(2))

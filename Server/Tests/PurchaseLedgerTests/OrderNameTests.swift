@@ -7,7 +7,7 @@ import Testing
 
 /// Which order a purchase closes and events name, whose the token is that they carry, and what a shop calls its orders.
 @Suite struct OrderNameTests {
-    private static let stored = AppAccountToken("6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a07")
+    private static let stored = AppAccountToken("6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a07")!
 
     private static let policy = {
         var policy = LedgerPolicy()

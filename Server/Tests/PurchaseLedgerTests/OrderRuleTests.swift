@@ -8,8 +8,8 @@ import Testing
 
 /// The smallest examples of R1 to R15, by their numbers in `ORDERS.md`.
 @Suite struct OrderRuleTests {
-    private static let annas = AppAccountToken("6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a01")
-    private static let bens = AppAccountToken("6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a02")
+    private static let annas = AppAccountToken("6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a01")!
+    private static let bens = AppAccountToken("6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a02")!
 
     private func policy(requiringTokenSince date: Instant? = nil) -> LedgerPolicy {
         var policy = LedgerPolicy()
@@ -148,7 +148,7 @@ import Testing
     func `the nil UUID, which apps send when they have none, is no token`(_ place: Place) throws {
         try place.withLedger(policy()) { ledger in
             let error = #expect(throws: LedgerError.self) {
-                try ledger.token(for: "anna", storing: AppAccountToken("00000000-0000-0000-0000-000000000000"))
+                try ledger.token(for: "anna", storing: AppAccountToken("00000000-0000-0000-0000-000000000000")!)
             }
             #expect(error?.code == .invalidText)
         }
@@ -575,7 +575,7 @@ import Testing
         policy.productIDs = ["pro"]
         try place.withLedger(policy) { ledger in
             _ = try ledger.token(for: "anna", storing: Self.annas)
-            for environment in [ReceiptBuilder.ReceiptType.production, .sandbox] {
+            for environment in [AppStoreEnvironment.production, .sandbox] {
                 var history = PurchaseHistory(
                     bundleID: Minted.bundleID, environment: environment, appAccountToken: Self.annas.description)
                 let coins = history.buyConsumable("coins", at: day(0))

@@ -41,7 +41,7 @@ struct OrdersModel {
 
     mutating func record(_ evidence: VerifiedEvidence, at now: Instant) {
         record(
-            evidence.purchases.map(\.purchase), evidence.renewals.map(SubscriptionRenewal.init), at: now)
+            evidence.purchases.map(\.purchase), evidence.renewals.map(\.renewal), at: now)
     }
 
     /// What the App Store answered is evidence, too.
@@ -114,7 +114,7 @@ struct OrdersModel {
     mutating func settleDue(at now: Instant) {
         let due = purchases.filter { purchase in
             let decided = decided[purchase.originalTransactionID] ?? .distantPast
-            return [purchase.purchaseDate, purchase.revocationDate].compactMap(\.self).contains {
+            return [purchase.purchaseDate, purchase.revocation.details?.date].compactMap(\.self).contains {
                 decided < $0 && $0 <= now
             }
         }
@@ -128,7 +128,8 @@ struct OrdersModel {
         if let holder = tokens[token] { return holder.account == account && !holder.isRetired ? false : nil }
         tokens[token] = (account, false)
         let all = Set(purchases.map(\.originalTransactionID))
-        let families = Set(items(all, at: now).filter { $0.appAccountToken == token }.map(\.originalTransactionID))
+        let families = Set(
+            items(all, at: now).filter { $0.purchase.appAccountToken == token }.map(\.originalTransactionID))
         claimByTokens(families, at: now)
         settle(families, [], at: now)
         return true
@@ -167,7 +168,7 @@ struct OrdersModel {
     // MARK: What events name
 
     private static func token(of item: Entitlements.Item) -> AppAccountToken? {
-        item.appAccountToken.flatMap { AppAccountToken(uuid: $0.description) }
+        item.purchase.appAccountToken.flatMap { AppAccountToken(uuid: $0.description) }
     }
 
     /// The token of a transaction, if it is an account's.
@@ -188,7 +189,7 @@ struct OrdersModel {
 
     private mutating func add(_ evidence: VerifiedEvidence) {
         purchases += evidence.purchases.map(\.purchase)
-        renewals += evidence.renewals.map(SubscriptionRenewal.init)
+        renewals += evidence.renewals.map(\.renewal)
     }
 
     private func families(of evidence: VerifiedEvidence) -> Set<String> {
@@ -206,7 +207,7 @@ struct OrdersModel {
     }
 
     private func byDate(_ items: [Entitlements.Item]) -> [Entitlements.Item] {
-        items.sorted { ($0.purchaseDate, $0.transactionID) < ($1.purchaseDate, $1.transactionID) }
+        items.sorted { ($0.purchase.purchaseDate, $0.transactionID) < ($1.purchase.purchaseDate, $1.transactionID) }
     }
 
     /// R7
@@ -217,11 +218,12 @@ struct OrdersModel {
     /// R4
     private func missing(_ item: Entitlements.Item, _ isReceipt: Bool) -> Outcome? {
         let date =
-            item.productType == .nonConsumable ? item.originalPurchaseDate ?? item.purchaseDate : item.purchaseDate
-        guard let since = policy.orders?.requiresTokenSince, date >= since, item.ownershipType != .familyShared
+            item.purchase.productType == .nonConsumable
+            ? item.purchase.originalPurchaseDate ?? item.purchase.purchaseDate : item.purchase.purchaseDate
+        guard let since = policy.orders?.requiresTokenSince, date >= since, item.purchase.ownershipType != .familyShared
         else { return nil }
-        if item.appAccountToken != nil { return holder(of: item.purchase) == nil ? .notYours : nil }
-        return isReceipt || item.offer?.type == .offerCode ? nil : .tokenMissing
+        if item.purchase.appAccountToken != nil { return holder(of: item.purchase) == nil ? .notYours : nil }
+        return isReceipt || item.purchase.offer?.type == .offerCode ? nil : .tokenMissing
     }
 
     /// R1, R14
@@ -238,7 +240,7 @@ struct OrdersModel {
         for family in families { decided[family] = now }
         // R5
         for item in byDate(items) where policy.isForSale(item.productID) {
-            guard let token = item.appAccountToken, let holder = holder(of: item.purchase), !holder.isRetired,
+            guard let token = item.purchase.appAccountToken, let holder = holder(of: item.purchase), !holder.isRetired,
                 let owner = owners[item.originalTransactionID], owner != holder.account,
                 told.insert(Place(token: token, family: item.originalTransactionID)).inserted
             else { continue }
@@ -264,7 +266,9 @@ struct OrdersModel {
     }
 
     private mutating func close(_ item: Entitlements.Item, _ account: String, at now: Instant) {
-        guard item.transactionID == item.originalTransactionID, item.ownershipType != .familyShared else { return }
+        guard item.transactionID == item.originalTransactionID, item.purchase.ownershipType != .familyShared else {
+            return
+        }
         let open = orders.indices.filter {
             let order = orders[$0]
             return order.account == account && order.productID == item.productID && order.transactionID == nil

@@ -263,7 +263,7 @@ struct TokenCustomer {
         self.number = number
         accounts = ["anna-\(number)", "ben-\(number)"]
         let texts = (0..<3).map { "00000000-0000-4000-8000-\(100_000_000_000 + number * 10 + $0)" }
-        tokens = texts.prefix(2).map(AppAccountToken.init)
+        tokens = texts.prefix(2).map { AppAccountToken($0)! }
         var history = PurchaseHistory(bundleID: Minted.bundleID, customer: number)
         for _ in 0..<Int.random(in: 2...4, using: &generator) {
             let start = Double.random(in: 0...20, using: &generator)

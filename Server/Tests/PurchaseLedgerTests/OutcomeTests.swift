@@ -103,7 +103,7 @@ struct RestoredCase: CustomTestStringConvertible, Sendable {
             var history = PurchaseHistory(bundleID: Minted.bundleID)
             let transaction = row.purchase(&history)
             let evidence = try history.evidence(transaction, signedAt: day(row.signed))
-            let token = row.token.map(AppAccountToken.init)
+            let token = row.token.flatMap { AppAccountToken($0) }
             let first = try ledger.redeem(evidence, for: "anna", accountToken: token, at: day(row.brought)).outcomes
             #expect(first.map(\.outcome) == [row.outcome])
             #expect(first.map(\.quantity) == [row.quantity])
@@ -506,8 +506,8 @@ struct RestoredCase: CustomTestStringConvertible, Sendable {
             let renewal = history.renew(subscription)
             let evidence = try history.evidence(renewal, signedAt: day(31))
             try ledger.record(#require(history.verifiedNotifications(through: day(31)).last), at: day(31))
-            let anna = AppAccountToken(OutcomeCase.token)
-            let ben = AppAccountToken("00000000-1C5D-4B0E-8A57-3D0B8D1B6F00")
+            let anna = AppAccountToken(OutcomeCase.token)!
+            let ben = AppAccountToken("00000000-1C5D-4B0E-8A57-3D0B8D1B6F00")!
             for (evidence, account, token, outcome) in [
                 (old, "ben", ben, .notYours), (evidence, "ben", ben, .notYours), (evidence, "anna", anna, .granted),
                 (old, "anna", anna, .expired),
@@ -532,7 +532,7 @@ struct RestoredCase: CustomTestStringConvertible, Sendable {
             ]
             for (account, token, mayFinish) in cases {
                 let answer = try ledger.redeem(
-                    evidence, for: account, accountToken: token.map(AppAccountToken.init), at: day(1))
+                    evidence, for: account, accountToken: token.flatMap { AppAccountToken($0) }, at: day(1))
                 let outcome = try #require(answer.outcomes.first)
                 #expect(outcome.outcome == (account == "anna" ? .alreadyYours : .belongsToAnother))
                 #expect(outcome.mayFinish == mayFinish && outcome.isOwnerConflict == !mayFinish)

@@ -20,7 +20,7 @@ import Testing
         let act: @Sendable (PurchaseLedger) throws -> Void
     }
 
-    private static let token = AppAccountToken("6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a01")
+    private static let token = AppAccountToken("6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a01")!
     private static let tokensOfAccount = "SELECT token FROM account_tokens WHERE account"
 
     private static let cases = [

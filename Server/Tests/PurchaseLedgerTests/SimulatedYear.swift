@@ -241,7 +241,7 @@ final class SimulatedYear: @unchecked Sendable {
 
     private func record(_ evidence: [VerifiedEvidence], at date: Instant) {
         let purchases = evidence.flatMap { $0.purchases.map(\.purchase) }
-        let renewals = evidence.flatMap { $0.renewals.map(SubscriptionRenewal.init) }
+        let renewals = evidence.flatMap { $0.renewals.map(\.renewal) }
         for (customer, purchases) in Dictionary(grouping: purchases, by: { Self.customer($0.transactionID) }) {
             let originals = Set(purchases.map(\.originalTransactionID))
             let own = renewals.filter { originals.contains($0.originalTransactionID) }
@@ -499,7 +499,7 @@ final class SimulatedYear: @unchecked Sendable {
         }
         let number = chance(10) ? 1 : 0
         let token = [nil, nil, token(customer, 0), token(customer, 1)].randomElement(using: &generator) ?? nil
-        try redeem(evidence, customer, number, token.map(AppAccountToken.init), server)
+        try redeem(evidence, customer, number, token.flatMap { AppAccountToken($0) }, server)
     }
 
     private func redeem(
@@ -553,7 +553,7 @@ final class SimulatedYear: @unchecked Sendable {
         do {
             switch act {
             case .token(let customer, let number):
-                let (token, name) = (AppAccountToken(token(customer, number)), account(customer, number))
+                let (token, name) = (AppAccountToken(token(customer, number))!, account(customer, number))
                 let expected = contents.models[customer].token(token, for: name, at: date)
                 var isNew: Bool?
                 do throws(LedgerError) {

@@ -32,7 +32,7 @@ import Testing
                 return Dictionary(
                     uniqueKeysWithValues: items.map {
                         let decided = (
-                            $0.purchase, $0.access, $0.reason, $0.until, $0.quantity, $0.seats, $0.periodSeats,
+                            $0.purchase, $0.access, $0.reason, $0.accessEndDate, $0.quantity, $0.seats, $0.periodSeats,
                             $0.nextChange, $0.firstTransactionID
                         )
                         return ($0.transactionID, "\(decided)")
@@ -72,8 +72,8 @@ import Testing
             }
             purchase.isUpgraded = [nil, false, true][number(0...2)]
             if number(0...3) == 0 {
-                purchase.isRevoked = true
-                purchase.revocationDate = number(0...4) == 0 ? nil : date() + .seconds(number(-1...1) * 30)
+                let revoked = number(0...4) == 0 ? nil : date() + .seconds(number(-1...1) * 30)
+                purchase.revocation = .revoked(.init(date: revoked))
             }
             if number(0...9) == 0 { purchase.evidenceExpirationDate = date() }
             return purchase

@@ -120,7 +120,20 @@ extension PurchaseLedger {
         at date: Instant
     ) throws -> [Outcome] {
         try redeem(
-            evidence, for: account, accountToken: token.map(AppAccountToken.init), idempotencyKey: key, at: date
+            evidence, for: account, accountToken: token.flatMap { AppAccountToken($0) }, idempotencyKey: key, at: date
         ).outcomes.map(\.outcome)
+    }
+}
+
+extension Entitlements {
+    /// Decides by plain purchases, as if they had been stored.
+    init(
+        trustingStored purchases: some Sequence<Purchase>, renewals: [SubscriptionRenewal] = [], at date: Instant,
+        clockAllowance: Duration = .seconds(300), productTypes: ProductCatalog = [:]
+    ) {
+        self.init(
+            stored: purchases.map { StoredPurchase(trusting: $0) },
+            renewals: renewals.map { StoredRenewal(trusting: $0) }, at: date, clockAllowance: clockAllowance,
+            productTypes: productTypes)
     }
 }

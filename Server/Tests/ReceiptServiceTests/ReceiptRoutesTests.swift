@@ -1,4 +1,4 @@
-import AppStoreReceipt
+@_spi(Surfaces) import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
 import HTTPService

@@ -279,7 +279,7 @@ private final class Simulation {
             if [8, 12, 16, 20].contains(index) { text += "-" }
             text.append(digit)
         }
-        return AppAccountToken(text)
+        return AppAccountToken(text)!
     }
 
     private func both<Result>(_ body: (PurchaseLedger) throws -> Result) throws {

@@ -128,7 +128,7 @@ final class DeskFixture: @unchecked Sendable {
                 [try #require(Attempt(request, of: account, bytes, code: "ok", redemption.outcomes, at: date))])
             return redemption.outcomes.map(\.outcome)
         } catch let error as VerificationError {
-            try ledger.record([try #require(Attempt(request, of: account, bytes, code: error.code, at: date))])
+            try ledger.record([try #require(Attempt(request, of: account, bytes, code: error.code.rawValue, at: date))])
             return []
         }
     }

@@ -43,7 +43,7 @@ package struct ClientShape: Decodable, Sendable {
             let issuers = try ["itunes-store.der", "intermediate.der"].map {
                 try TransactionReceiptIssuer(der: contents("authority/\($0)"))
             }
-            return .adding(issuers, to: .roots(roots))
+            return .roots(roots).adding(issuers)
         }
     }
 }

@@ -1,16 +1,15 @@
 import StrictText
 
 extension BatchVerdict {
-    /// Returns the verdict as one line of JSON, which `receipt batch` prints, too.
+    /// The verdict as one line of JSON, which `receipt batch` prints, too.
     ///
     /// It is the object of ``VerifiedEvidence/json`` or ``VerificationError/json``. If the piece has ``otherMembers``, they are in the object's first member,
     /// `input`.
-    ///
-    /// - Parameter isBrief: Whether to write only `verified`, `bundle_id`, `environment` (the raw value of ``AppStoreEnvironment``) and
-    ///   `transaction_ids`, if the evidence has them.
-    public func json(isBrief: Bool = false) -> String {
-        JSONWriter.text { $0.verdict(self, isBrief: isBrief) }
-    }
+    public var json: String { JSONWriter.text { $0.verdict(self, isBrief: false) } }
+
+    /// The verdict as one line of JSON with only `verified`, `bundle_id`, `environment` (the raw value of
+    /// ``AppStoreEnvironment``) and `transaction_ids`, if the evidence has them. A refusal is as in ``json``.
+    public var briefJSON: String { JSONWriter.text { $0.verdict(self, isBrief: true) } }
 }
 
 extension JSONWriter {
@@ -19,9 +18,9 @@ extension JSONWriter {
         for audience: Audience = .swift
     ) {
         if isBrief, case .success(let evidence) = verdict.result {
-            brief(evidence, place, verdict.otherMembers)
+            brief(evidence, place, verdict.otherBytes)
         } else {
-            self.verdict(verdict.result, from: place, otherMembers: verdict.otherMembers, for: audience)
+            self.verdict(verdict.result, from: place, otherMembers: verdict.otherBytes, for: audience)
         }
     }
 

@@ -47,7 +47,7 @@ public struct Decision: Sendable {
     ///   - date: The date to decide for.
     ///   - productTypes: The types of products by their ids, for purchases whose evidence does not say the type. It also says how long a non-renewing
     ///     subscription lasts.
-    package init(_ pieces: [Piece], at date: Instant, productTypes: [String: StatedProductType] = [:]) {
+    package init(_ pieces: [Piece], at date: Instant, productTypes: ProductCatalog = [:]) {
         self.pieces = pieces
         entitlements = Entitlements(
             pieces.compactMap(\.evidence), at: date, productTypes: productTypes)
@@ -86,14 +86,37 @@ extension AppStoreVerifier {
     /// - Parameters:
     ///   - pieces: The pieces of evidence, of any kind and in any order. There is no limit: set your own if customers choose how much they send.
     ///   - date: The date to decide for; by default, the present by the policy's clock.
-    ///   - productTypes: The types of products by their ids, for purchases whose evidence does not say the type. It also says how long a non-renewing
-    ///     subscription lasts.
+    ///   - productTypes: The types of products, for purchases whose evidence does not say the type. It also says how
+    ///     long a non-renewing subscription lasts.
     public func decision(
-        on pieces: some Sequence<[UInt8]>, at date: Instant? = nil,
-        productTypes: [String: StatedProductType] = [:]
+        on pieces: some Sequence<some EvidenceSource>, at date: Instant? = nil, productTypes: ProductCatalog = [:]
     ) -> Decision {
         let pieces = pieces.enumerated().map { index, piece in
             Decision.Piece(.index(index), Decision.Piece.Outcome(verifying: piece, by: self))
+        }
+        return Decision(pieces, at: date ?? policy.clock(), productTypes: productTypes)
+    }
+
+    /// Verifies the evidence of one customer, and decides what it entitles to in the environment that is named, or in the
+    /// only one that the policy accepts.
+    @_spi(Surfaces) public func decision(
+        on pieces: some Sequence<some EvidenceSource>, inEnvironment environment: AppStoreEnvironment?,
+        at date: Instant? = nil, productTypes: ProductCatalog = [:]
+    ) throws(VerificationError) -> Decision {
+        guard let environment else {
+            guard policy.acceptedEnvironments.count <= 1 else { throw .configuration(.environmentNotNamed) }
+            return decision(on: pieces, at: date, productTypes: productTypes)
+        }
+        return decision(on: pieces, in: environment, at: date, productTypes: productTypes)
+    }
+
+    func decision(
+        on pieces: some Sequence<some EvidenceSource>, in environment: AppStoreEnvironment, at date: Instant? = nil,
+        productTypes: ProductCatalog = [:]
+    ) -> Decision {
+        let pieces = pieces.enumerated().map { index, piece in
+            let outcome = Decision.Piece.Outcome(verifying: piece, by: self)
+            return Decision.Piece(.index(index), outcome.within(environment))
         }
         return Decision(pieces, at: date ?? policy.clock(), productTypes: productTypes)
     }
@@ -104,12 +127,21 @@ extension Decision.Piece {
 }
 
 extension Decision.Piece.Outcome {
-    package init(verifying piece: [UInt8], by verifier: AppStoreVerifier) {
+    package init(verifying piece: some EvidenceSource, by verifier: AppStoreVerifier) {
         do throws(VerificationError) {
             self = .verified(try verifier.verify(piece))
         } catch {
             self = .refused(error)
         }
+    }
+
+    /// The outcome where one environment is decided in: evidence of another one, and of none, is refused.
+    fileprivate func within(_ environment: AppStoreEnvironment) -> Self {
+        guard case .verified(let evidence) = self, evidence.environment != environment else { return self }
+        guard let found = evidence.environment else {
+            return .refused(.policy(.missingEnvironment, expected: environment.rawValue))
+        }
+        return .refused(.policy(.environmentMismatch, found: found.rawValue, expected: environment.rawValue))
     }
 }
 

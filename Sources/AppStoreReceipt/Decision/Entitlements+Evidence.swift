@@ -9,14 +9,14 @@ extension Entitlements {
     ///   - renewals: Renewal information about the subscriptions among them. It is about grace periods and what comes after the current period.
     ///   - date: The date to decide for, usually `.now`.
     ///   - clockAllowance: How far a purchase date may be in the future, for clocks that are slow; by default 5 minutes. A negative allowance counts as zero.
-    ///   - productTypes: The types of products by their ids, for purchases whose evidence does not say the type. It also says how long a non-renewing
-    ///     subscription lasts.
+    ///   - productTypes: The types of products, for purchases whose evidence does not say the type. It also says how
+    ///     long a non-renewing subscription lasts.
     public init(
-        _ purchases: some Sequence<VerifiedPurchase>, renewals: [Verified<RenewalInfo>] = [], at date: Instant,
-        clockAllowance: Duration = .seconds(300), productTypes: [String: StatedProductType] = [:]
+        purchases: some Sequence<VerifiedPurchase>, renewals: some Sequence<Verified<RenewalInfo>>, at date: Instant,
+        clockAllowance: Duration = .seconds(300), productTypes: ProductCatalog = [:]
     ) {
         self.init(
-            purchases.map { Source($0.purchase, $0.verification) }, renewals.map(SubscriptionRenewal.init), date,
+            purchases.map { Source($0.purchase, $0.verification) }, renewals.map(\.renewal), date,
             clockAllowance, productTypes)
     }
 
@@ -26,16 +26,16 @@ extension Entitlements {
     ///   - evidence: The evidence of one customer: receipts, transactions, renewal information and notifications, in any order.
     ///   - date: The date to decide for, usually `.now`.
     ///   - clockAllowance: How far a purchase date may be in the future, for clocks that are slow; by default 5 minutes. A negative allowance counts as zero.
-    ///   - productTypes: The types of products by their ids, for purchases whose evidence does not say the type. It also says how long a non-renewing
-    ///     subscription lasts.
+    ///   - productTypes: The types of products, for purchases whose evidence does not say the type. It also says how
+    ///     long a non-renewing subscription lasts.
     public init(
         _ evidence: some Sequence<VerifiedEvidence>, at date: Instant, clockAllowance: Duration = .seconds(300),
-        productTypes: [String: StatedProductType] = [:]
+        productTypes: ProductCatalog = [:]
     ) {
         let evidence = Array(evidence)
         self.init(
-            evidence.flatMap { $0.purchases }, renewals: evidence.flatMap { $0.renewals }, at: date,
-            clockAllowance: clockAllowance, productTypes: productTypes)
+            evidence.flatMap { $0.signedPurchases }.map { Source($0.purchase, $0.verification) },
+            evidence.flatMap { $0.renewals }.map(\.renewal), date, clockAllowance, productTypes)
         if nothing != nil, evidence.contains(where: { $0.nothing == .emptyInApp }) { nothing = .emptyInApp }
     }
 }
@@ -46,5 +46,7 @@ extension VerifiedReceipt {
     /// An answer is as old as the receipt, which does not contain what happened after it was signed.
     ///
     /// - Parameter date: The date to decide for, usually `.now`.
-    public func entitlements(at date: Instant) -> Entitlements { Entitlements(purchases, at: date) }
+    public func entitlements(at date: Instant) -> Entitlements {
+        Entitlements(signedPurchases.map { Source($0.purchase, $0.verification) }, [], date, .seconds(300), [:])
+    }
 }

@@ -23,7 +23,7 @@ import StrictText
 /// - If several pieces of evidence describe a transaction, they are merged value by value. If two contradict each other, the one that Apple signed later counts.
 ///   What evidence cannot say is missing, not false.
 /// - The type of a product that `productTypes` states fills in what evidence does not say. If the evidence says another type, or has an end that only a subscription that
-///   renews has, the evidence counts, and ``Item/contradictedType`` says so.
+///   renews has, the evidence counts, and ``Item/typeSource`` says so.
 /// - A revocation counts from its date ([`revocationDate`](https://developer.apple.com/documentation/appstoreserverapi/revocationdate)), and always if it has no date. The end of
 ///   Family Sharing is one ([`revocationType`](https://developer.apple.com/documentation/appstoreserverapi/revocationtype)). If one transaction of a period is revoked, so is a restored transaction of that
 ///   period, which has the same web order line item
@@ -61,26 +61,21 @@ public struct Entitlements: Sendable {
     /// The earliest ``Item/nextChange``: decide again then, since Apple sends no notification.
     public var nextChange: Instant? { items.compactMap(\.nextChange).min() }
 
-    /// A transaction with the access that it gives. You can read all properties of its ``Purchase`` through it.
-    @dynamicMemberLookup
+    /// A transaction with the access that it gives.
     public struct Item: Hashable, Sendable {
         /// The purchase, merged from all evidence about its transaction. If only the app states the type of the product, it is here, too.
         public let purchase: Purchase
-        /// What the app states of the product, if it counts: the evidence does not say the type, or the length of a non-renewing subscription.
-        public let statedType: StatedProductType?
-        /// A Boolean value that indicates whether only the app says the type of the product, and not the evidence.
-        public let isTypeStated: Bool
-        /// What the app states of the product and the evidence contradicts. The evidence counts.
-        public let contradictedType: StatedProductType?
+        /// The source of the product's type.
+        public let typeSource: TypeSource
         /// The access that the purchase gives at the date, or the reason it gives none.
         public let access: Access
         /// The reason the purchase gives nothing at the date; `nil` if it gives something.
         public let reason: Reason?
         /// The date access ends or ended, before it begins, too; `nil` if it has no end, or if the end is not known.
-        public let until: Instant?
+        public let accessEndDate: Instant?
         /// How long a non-renewing subscription lasts; `nil` for any other product.
         ///
-        /// ``until`` is its purchase date and this length, also if another one still runs then: two that overlap,
+        /// ``accessEndDate`` is its purchase date and this length, also if another one still runs then: two that overlap,
         /// overlap. If yours follow each other, count them from the purchase dates.
         public var length: Length? {
             guard purchase.productType == .nonRenewingSubscription else { return nil }
@@ -98,7 +93,7 @@ public struct Entitlements: Sendable {
         /// The seats of the period: those of all its transactions. Restored transactions are not counted.
         public let periodSeats: Int?
         /// The ``quantity``; `nil` if the purchase has not begun, or if the evidence does not say enough.
-        @_spi(Ledger) public var ownedQuantity: Int? {
+        public var ownedQuantity: Int? {
             switch access {
             case .notYet, .undetermined: nil
             default: quantity
@@ -106,7 +101,7 @@ public struct Entitlements: Sendable {
         }
         /// The next date at which the purchase begins, or a refund that Apple dated ahead comes into effect; `nil` if
         /// there is none. Apple sends no notification then: decide again. It is not the end of access, which is
-        /// ``until``.
+        /// ``accessEndDate``.
         public let nextChange: Instant?
         /// The key of the purchase or period, under which it is granted once: at most 255 ASCII bytes that tell
         /// environments and apps apart, too. It is `nil` if the evidence has no original transaction id.
@@ -137,29 +132,63 @@ public struct Entitlements: Sendable {
         @_spi(Ledger) @_spi(Surfaces) public var firstTransactionID: String { firstTransaction.string }
         let firstTransaction: UTF8Bytes
         /// The signer and the date of the verification of the evidence that was signed last; `nil` for a stored purchase.
-        public let verification: Verification?
+        public let verification: SignerVerification?
 
-        /// Accesses a property of the purchase, such as `item.productID`.
-        @inlinable
-        public subscript<Value>(dynamicMember field: KeyPath<Purchase, Value>) -> Value { purchase[keyPath: field] }
+        /// The transaction's identifier. A restored copy has another: grant by ``purchaseKey``.
+        public var transactionID: String { purchase.transactionID }
+        /// The identifier of the first transaction of a subscription or of a restored purchase.
+        public var originalTransactionID: String { purchase.originalTransactionID }
+        /// The product's identifier.
+        public var productID: String { purchase.productID }
+        /// The app's bundle id; `nil` if the evidence has none.
+        public var bundleID: String? { purchase.bundleID }
+        /// The environment of the purchase; `nil` if the evidence has none.
+        public var environment: AppStoreEnvironment? { purchase.environment }
+        /// What the app states of the product, if it counts.
+        @_spi(Ledger) @_spi(Surfaces) public var statedType: CatalogType? {
+            switch typeSource {
+            case .stated(let type), .lengthStated(let type): type
+            case .evidence, .contradicted: nil
+            }
+        }
+        /// What the app states of the product and the evidence contradicts.
+        @_spi(Surfaces) public var contradictedType: CatalogType? {
+            if case .contradicted(let type) = typeSource { type } else { nil }
+        }
+        /// Whether only the app says the type of the product, and not the evidence.
+        @_spi(Ledger) public var isTypeStated: Bool { if case .stated = typeSource { true } else { false } }
     }
 
-    /// Decides what stored purchases give access to, which are trusted as they are.
+    /// The sources of the type of a product.
+    @nonexhaustive
+    public enum TypeSource: Hashable, Sendable {
+        /// The evidence says the type, or nothing does.
+        case evidence
+        /// The app alone states the type.
+        case stated(CatalogType)
+        /// The evidence says the type. The app states how long the non-renewing subscription lasts.
+        case lengthStated(CatalogType)
+        /// The evidence contradicts what the app states. The evidence counts.
+        case contradicted(CatalogType)
+    }
+
+    /// Decides what stored purchases give access to.
     ///
-    /// Anyone who can write to your storage can make such purchases. Use this for what you verified before you stored it. To take stored and verified purchases together, pass
-    /// the ``VerifiedPurchase/purchase`` of the verified ones.
+    /// To take stored and verified purchases together, pass `StoredPurchase(verified)` of the verified ones.
     ///
     /// - Parameters:
     ///   - purchases: The purchases of one customer.
     ///   - renewals: What is known about the renewals of the subscriptions among them.
     ///   - date: The date to decide for, usually `.now`.
     ///   - clockAllowance: How far a purchase date may be in the future, for clocks that are slow; by default 5 minutes. A negative allowance counts as zero.
-    ///   - productTypes: The types of products by their ids, for purchases whose evidence does not say the type. It also says how long a non-renewing subscription lasts.
+    ///   - productTypes: The types of products, for purchases whose evidence does not say the type. It also says how
+    ///     long a non-renewing subscription lasts.
     public init(
-        trustingStored purchases: some Sequence<Purchase>, renewals: [SubscriptionRenewal] = [], at date: Instant,
-        clockAllowance: Duration = .seconds(300), productTypes: [String: StatedProductType] = [:]
+        stored purchases: some Sequence<StoredPurchase>, renewals: some Sequence<StoredRenewal>, at date: Instant,
+        clockAllowance: Duration = .seconds(300), productTypes: ProductCatalog = [:]
     ) {
-        self.init(purchases.map { Source($0, nil) }, renewals, date, clockAllowance, productTypes)
+        self.init(
+            purchases.map { Source($0.purchase, nil) }, renewals.map(\.renewal), date, clockAllowance, productTypes)
     }
 
     /// Decides by all stored purchases, and leaves out what somebody else than Apple took back or gave to others.
@@ -170,7 +199,7 @@ public struct Entitlements: Sendable {
     @_spi(Ledger)
     public init(
         trustingStored purchases: some Sequence<Purchase>, renewals: [SubscriptionRenewal], at date: Instant,
-        clockAllowance: Duration, productTypes: [String: StatedProductType], leavingOut isLeftOut: (([Item]) -> Bool)?
+        clockAllowance: Duration, productTypes: ProductCatalog, leavingOut isLeftOut: (([Item]) -> Bool)?
     ) {
         self.init(purchases.map { Source($0, nil) }, renewals, date, clockAllowance, productTypes, isLeftOut)
     }
@@ -178,7 +207,7 @@ public struct Entitlements: Sendable {
     /// - Parameter sources: The purchases, each with the verification of its evidence, which nothing here looks into.
     init(
         _ sources: [Source], _ renewals: [SubscriptionRenewal], _ date: Instant, _ clockAllowance: Duration,
-        _ productTypes: [String: StatedProductType], _ isLeftOut: (([Item]) -> Bool)? = nil
+        _ productTypes: ProductCatalog, _ isLeftOut: (([Item]) -> Bool)? = nil
     ) {
         self.date = date
         var periods = Periods(merging: sources, productTypes)
@@ -192,6 +221,7 @@ public struct Entitlements: Sendable {
 
 extension Entitlements {
     /// The access that a purchase gives at a date, or the reason it gives none.
+    @nonexhaustive
     public enum Access: Hashable, Sendable {
         /// The period of a subscription is running. It ends at this date, unless it is renewed, revoked or replaced.
         case active(until: Instant)
@@ -226,18 +256,17 @@ extension Entitlements {
             if case .consumable(let quantity) = self { quantity > 0 } else { givesAccess }
         }
 
-        /// All of ``code``.
-        static var codes: [StaticString] {
+        /// One access of each case.
+        static let all: [Access] = {
             let date = Instant(millisecondsSince1970: 0)
-            let all: [Access] = [
+            return [
                 .active(until: date), .owned, .consumable(quantity: 1), .notYet(from: date), .expired(at: date),
                 .revoked(at: nil), .upgraded(at: date), .lengthUnknown, .undetermined,
             ]
-            return all.map(\.code)
-        }
+        }()
 
         /// The stable name in JSON, such as `not-yet`.
-        public var code: StaticString {
+        public var code: String {
             switch self {
             case .active: "active"
             case .owned: "owned"
@@ -255,6 +284,7 @@ extension Entitlements {
 
 extension Entitlements {
     /// How long a non-renewing subscription lasts, which only the app knows.
+    @nonexhaustive
     public enum Length: Hashable, Sendable {
         /// So many days of 24 hours, as `productTypes` states it.
         case days(Int)
@@ -326,12 +356,20 @@ extension Entitlements {
         items.filter { $0.purchase.productID.hasSameBytes(as: productID) }
     }
 
-    /// Returns whether at least one of several products gives access: a subscription that is active, or a non-consumable that is owned.
+    /// Returns whether a product gives access: a subscription that is active, or a non-consumable that is owned.
     ///
-    /// A subscription that was upgraded gives access to the new product only. Consumables, and non-renewing subscriptions of unknown length, give no access.
+    /// A subscription that was upgraded gives access to the new product only. Consumables, and non-renewing subscriptions
+    /// of unknown length, give no access.
+    ///
+    /// - Parameter productID: The product's identifier, which is compared byte for byte.
+    public func isActive(_ productID: String) -> Bool {
+        items.contains { $0.access.givesAccess && $0.purchase.productID.hasSameBytes(as: productID) }
+    }
+
+    /// Returns whether at least one of several products gives access. See ``isActive(_:)``.
     ///
     /// - Parameter productIDs: The products' identifiers, which are compared byte for byte.
-    public func isActive(_ productIDs: some Sequence<String>) -> Bool {
+    public func isActive(anyOf productIDs: some Sequence<String>) -> Bool {
         let asked = Set(productIDs.map(UTF8Bytes.init))
         return items.contains { $0.access.givesAccess && asked.contains(UTF8Bytes($0.purchase.productID)) }
     }
@@ -346,7 +384,7 @@ extension Entitlements {
     }
 
     /// The non-consumables that are owned, one item for each product: the one that was bought last.
-    public var ownedItems: [Item] {
+    public var ownedNonConsumables: [Item] {
         var seen: Set<UTF8Bytes> = []
         let latest = items.reversed().filter {
             $0.access == .owned && seen.insert(UTF8Bytes($0.purchase.productID)).inserted

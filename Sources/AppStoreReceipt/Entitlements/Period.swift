@@ -92,7 +92,7 @@ extension Period {
         expires = purchase.periodEnd
         evidenceEnd = purchase.evidenceEnd
         expiresSigned = purchase.signedDate
-        revoked = purchase.revocation
+        revoked = purchase.revocationMoment
         remainingQuantity = purchase.remainingQuantity
         isUpgraded = purchase.isUpgraded ?? false
         undecidable = purchase.undecidable
@@ -104,7 +104,7 @@ extension Period {
         undecidable = undecidable ?? purchase.undecidable
         isUpgraded = isUpgraded || purchase.isUpgraded ?? false
         // A refund is signed for one transaction. Its copies say nothing of it.
-        if let revocation = purchase.revocation {
+        if let revocation = purchase.revocationMoment {
             let remaining = purchase.remainingQuantity ?? 0
             // Of two refunds, the larger part counts, from the earlier date.
             remainingQuantity = revoked == nil ? remaining : min(remainingQuantity ?? 0, remaining)
@@ -221,7 +221,7 @@ extension Purchase {
     fileprivate var evidenceEnd: Instant? { productType == .consumable ? nil : evidenceExpirationDate }
 
     /// The date of the revocation; `distantPast` if the date is not known.
-    fileprivate var revocation: Instant? { isRevoked == true ? revocationDate ?? .distantPast : nil }
+    fileprivate var revocationMoment: Instant? { isRevoked == true ? revocationDate ?? .distantPast : nil }
 
     /// The part that Apple revoked, in thousandths of a percent; `nil` if the purchase is not revoked.
     var revokedPart: Int64? {

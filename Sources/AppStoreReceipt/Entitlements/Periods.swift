@@ -4,24 +4,27 @@ import StrictText
 /// A purchase from one piece of evidence.
 struct Source {
     private(set) var purchase: Purchase
-    let verification: Verification?
+    let verification: SignerVerification?
     /// The purchase dates that Apple signed, in other seconds than the purchase's: an old receipt has the date of the
     /// last restoration.
     private let otherDates: [Instant]
-    /// What the app states of the product, if it counts.
-    private(set) var statedType: StatedProductType?
-    /// Whether the evidence does not say the type.
-    private(set) var isTypeStated = false
-    /// What the app states of the product and the evidence contradicts.
-    private(set) var contradictedType: StatedProductType?
+    private(set) var typeSource = Entitlements.TypeSource.evidence
 
     /// - Parameter evidence: The same purchase as each piece of evidence has it.
-    init(_ purchase: Purchase, _ verification: Verification?, mergedFrom evidence: [Source] = []) {
+    init(_ purchase: Purchase, _ verification: SignerVerification?, mergedFrom evidence: [Source] = []) {
         self.purchase = purchase
         self.verification = verification
         var seconds: Set<Int64> = [purchase.purchaseDate.secondsSince1970]
         let others = evidence.map(\.purchase.purchaseDate).filter { seconds.insert($0.secondsSince1970).inserted }
         otherDates = others.isEmpty ? [] : Array(others.sorted().prefix(PurchaseKeys.maximumFormerCount))
+    }
+
+    /// The length of a non-renewing subscription, as the app states it.
+    var statedLength: Duration? {
+        switch typeSource {
+        case .stated(let type), .lengthStated(let type): type.length
+        case .evidence, .contradicted: nil
+        }
     }
 
     var hasOneDate: Bool { otherDates.isEmpty }
@@ -30,15 +33,18 @@ struct Source {
     var firstDate: Instant { dates.min() ?? purchase.purchaseDate }
 
     /// Takes what the app states of the product where the evidence does not say it.
-    mutating func take(_ stated: StatedProductType) {
+    mutating func take(_ stated: CatalogType) {
         // Apple gives an end to periods of subscriptions that renew, and to nothing else.
         let type = purchase.productType ?? (purchase.expiresDate == nil ? nil : .autoRenewableSubscription)
         guard type == nil || type == stated.productType else {
-            contradictedType = stated
+            typeSource = .contradicted(stated)
             return
         }
-        isTypeStated = purchase.productType == nil
-        if isTypeStated || stated.length != nil { statedType = stated }
+        if purchase.productType == nil {
+            typeSource = .stated(stated)
+        } else if stated.length != nil {
+            typeSource = .lengthStated(stated)
+        }
         purchase.productType = stated.productType
     }
 }
@@ -116,7 +122,7 @@ struct Periods {
     private var subscriptionsByID: [AppKey: Int] = [:]
     private var renewals: [Int: SubscriptionRenewal] = [:]
 
-    init(merging sources: [Source], _ productTypes: [String: StatedProductType]) {
+    init(merging sources: [Source], _ productTypes: ProductCatalog) {
         transactions = Self.merged(sources)
         take(productTypes)
         makePeriods()
@@ -149,12 +155,11 @@ struct Periods {
         return merged.sorted(by: { PurchaseOrder($0.purchase) }, <)
     }
 
-    private mutating func take(_ productTypes: [String: StatedProductType]) {
-        let stated = Dictionary(productTypes.map { (UTF8Bytes($0.key), $0.value) }) { first, _ in first }
+    private mutating func take(_ productTypes: ProductCatalog) {
         for index in transactions.indices {
             let purchase = transactions[index].purchase
             // Most apps state nothing, and then no key is made.
-            let now = stated.isEmpty ? nil : stated[UTF8Bytes(purchase.productID)]
+            let now = productTypes.isEmpty ? nil : productTypes[purchase.productID]
             if let type = purchase.statedType ?? now { transactions[index].take(type) }
         }
     }
@@ -187,7 +192,7 @@ struct Periods {
         }
         for index in periods.indices {
             guard periods[index].expires == nil else { continue }
-            let length = transactions[periods[index].transactions[0]].statedType?.length
+            let length = transactions[periods[index].transactions[0]].statedLength
             periods[index].expires = length.map { periods[index].start + $0 }
         }
     }
@@ -393,11 +398,10 @@ struct Periods {
                 for index in bought.transactions {
                     let source = transactions[index]
                     items[index] = Entitlements.Item(
-                        purchase: source.purchase, statedType: source.statedType, isTypeStated: source.isTypeStated,
-                        contradictedType: source.contradictedType, access: access, reason: reason, until: until,
-                        quantity: quantity, seats: seats?[place], periodSeats: periodSeats, nextChange: nextChange,
-                        keys: keysByTransaction[index] ?? nil, firstTransaction: firstTransaction,
-                        verification: source.verification)
+                        purchase: source.purchase, typeSource: source.typeSource, access: access, reason: reason,
+                        accessEndDate: until, quantity: quantity, seats: seats?[place], periodSeats: periodSeats,
+                        nextChange: nextChange, keys: keysByTransaction[index] ?? nil,
+                        firstTransaction: firstTransaction, verification: source.verification)
                 }
             }
         }

@@ -86,11 +86,11 @@ struct EvidenceVerifiers: Sendable {
     /// - Throws: Why an anchor cannot be used, with its index, or what libcrypto on this host cannot do.
     init(_ policy: VerificationPolicy, _ trust: AppStoreTrust) throws(SignatureTrustError) {
         try HostSelfTest.run(policy.algorithms)
-        let engine = try TrustEngine(trust, algorithms: policy.algorithms, distrusted: policy.distrusted)
+        let engine = try TrustEngine(trust.base, algorithms: policy.algorithms, distrusted: policy.distrusted)
         receipts = ReceiptVerifier(policy: policy, engine: engine)
         jws = JWSVerifier(
             policy: policy,
-            engine: try TrustEngine(trust, algorithms: policy.algorithms.forJWS, distrusted: policy.distrusted))
+            engine: try TrustEngine(trust.base, algorithms: policy.algorithms.forJWS, distrusted: policy.distrusted))
         transactionReceipts = TransactionReceiptVerifier(
             policy: policy, engine: try TransactionReceiptEngine(trust, policy, receipts: engine))
     }

@@ -7,11 +7,11 @@ package struct EvidencePart: Sendable {
     /// What it is, for people to read.
     package let title: String
     /// The verification; `nil` for contents that were not verified.
-    package let verification: Verification?
+    package let verification: SignerVerification?
     let contents: any EvidenceContents
 
     private init(
-        _ name: String, _ title: String, _ contents: any EvidenceContents, _ verification: Verification? = nil
+        _ name: String, _ title: String, _ contents: any EvidenceContents, _ verification: SignerVerification? = nil
     ) {
         self.name = name
         self.title = title
@@ -52,7 +52,7 @@ package struct EvidenceField: Sendable {
 // MARK: - The parts
 
 extension EvidencePart {
-    init<Contents: NamedContents>(_ contents: Contents, _ verification: Verification? = nil) {
+    init<Contents: NamedContents>(_ contents: Contents, _ verification: SignerVerification? = nil) {
         self.init(Contents.name, Contents.title, contents, verification)
     }
 

@@ -21,7 +21,7 @@ public struct UnverifiedEvidence: Sendable {
     /// - Throws: An error of any stage before the policy but the signature and the chain.
     public init(decoding input: some EvidenceSource) throws(VerificationError) {
         let received = ReceivedEvidence(input, VerificationLimits())
-        self = try input.withEvidenceBytes { (bytes) throws(VerificationError) in try Self(received, in: bytes) }
+        self = try input._withEvidenceBytes { (bytes) throws(VerificationError) in try Self(received, in: bytes) }
     }
 
     /// Returns evidence as it would have been sent alone: the bytes themselves, if nothing is around it that is known.

@@ -59,23 +59,36 @@ extension VerifiedEvidence {
 
     /// The purchases that the evidence proves.
     ///
-    /// A receipt has any number of purchases. A transaction has one, and so has a notification that contains a transaction. Other evidence has none.
+    /// A receipt has any number of purchases. A transaction has one, and so has a notification that contains a
+    /// transaction. Other evidence has none, and so has evidence without an app or an environment, which is accepted only
+    /// if the policy asks for neither.
     public var purchases: [VerifiedPurchase] {
         switch self {
         case .receipt(let receipt): Array(receipt.purchases)
         case .transaction(let transaction): [transaction.purchase].compactMap(\.self)
         case .notification(let notification): [notification.transactionInfo?.purchase].compactMap(\.self)
-        case .transactionReceipt(let receipt): [receipt.purchase]
+        case .transactionReceipt(let receipt): [receipt.purchase].compactMap(\.self)
         case .renewalInfo, .appTransaction, .realtimeRequest: []
         }
     }
 
-    /// The reason the evidence has no ``purchases``; `nil` if it has some.
+    /// All purchases that Apple signed, also without an app or an environment.
+    @_spi(Ledger) @_spi(Surfaces) public var signedPurchases: [SignedPurchase] {
+        switch self {
+        case .receipt(let receipt): receipt.signedPurchases
+        case .transaction(let transaction): [transaction.signedPurchase].compactMap(\.self)
+        case .notification(let notification): [notification.transactionInfo?.signedPurchase].compactMap(\.self)
+        case .transactionReceipt(let receipt): [receipt.signedPurchase]
+        case .renewalInfo, .appTransaction, .realtimeRequest: []
+        }
+    }
+
+    /// The reason nothing in the evidence is a purchase; `nil` if something is.
     public var nothing: Entitlements.Nothing? {
         switch self {
         case .receipt(let receipt) where receipt.inAppPurchases.isEmpty: .emptyInApp
         case .receipt(let receipt): receipt.inAppPurchases.contains(where: \.isComplete) ? nil : .noProduct
-        default: purchases.isEmpty ? .noProduct : nil
+        default: signedPurchases.isEmpty ? .noProduct : nil
         }
     }
 
@@ -92,8 +105,8 @@ extension VerifiedEvidence {
     package var incompletePurchaseCount: Int {
         switch self {
         case .receipt(let receipt): receipt.incompletePurchases.count
-        case .transaction: purchases.isEmpty ? 1 : 0
-        case .notification(let notification): notification.transactionInfo != nil && purchases.isEmpty ? 1 : 0
+        case .transaction: signedPurchases.isEmpty ? 1 : 0
+        case .notification(let notification): notification.transactionInfo != nil && signedPurchases.isEmpty ? 1 : 0
         case .renewalInfo, .appTransaction, .realtimeRequest, .transactionReceipt: 0
         }
     }

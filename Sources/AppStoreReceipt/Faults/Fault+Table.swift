@@ -441,6 +441,11 @@ extension ConfigurationFault {
                     "To accept your apps only, \(.pass(.bundleIDs, "their bundle ids")).",
                     "To accept every app, \(.omit(.bundleIDs)).",
                 ])
+        case .environmentNotNamed:
+            row(
+                "the options accept several environments, and the decision names none",
+                "Pass the environment in which to decide. Nobody pays in the sandbox: decide in production what you sell."
+            )
         case .environmentNotOfTrust:
             row(
                 "the environments `xcode` and `local-testing` require StoreKit Testing trust, and it accepts no other environments",

@@ -81,7 +81,7 @@ extension VerificationError {
     }
 
     /// A stable word for programs, such as `bundle-id-mismatch`. The article <doc:Errors> lists all of them.
-    public var code: String { fault.code }
+    public var code: Code { Code(rawValue: fault.code) }
 
     /// The check that failed.
     public var stage: Stage { fault.stage }

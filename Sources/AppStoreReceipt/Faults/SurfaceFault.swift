@@ -22,6 +22,6 @@ package enum SurfaceFault: String, CaseIterable, Sendable {
 extension Entitlements {
     /// The number of pieces of evidence that the HTTP service and the packages of other languages take at once: 1,000.
     ///
-    /// Refusals are larger than what is refused, so that only a limit bounds the answer. In Swift, set your own if customers choose how much they send.
-    public static let maximumEvidenceCount = 1000
+    /// Refusals are larger than what is refused, so that only a limit bounds the answer.
+    @_spi(Surfaces) public static let maximumEvidenceCount = 1000
 }

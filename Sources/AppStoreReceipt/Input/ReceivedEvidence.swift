@@ -26,7 +26,7 @@ package struct ReceivedEvidence: Sendable {
         _ evidence: some EvidenceSource, as kind: EvidenceKind? = nil, _ limits: VerificationLimits,
         keepsOtherMembers: Bool = false
     ) {
-        self = evidence.withEvidenceBytes { Self(reading: $0, as: kind, limits, keepsOtherMembers) }
+        self = evidence._withEvidenceBytes { Self(reading: $0, as: kind, limits, keepsOtherMembers) }
         if armor == .binary, fault == nil { decoded = evidence.evidenceArray }
         allowWrappers(as: kind)
     }

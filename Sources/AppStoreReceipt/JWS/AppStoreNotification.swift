@@ -9,10 +9,10 @@ import StrictText
 /// nothing: ``version``, in ``data`` ``NotificationData/bundleVersion`` and
 /// ``NotificationData/consumptionRequestReason``, ``unclaimInfo`` and what it has, and in ``summary`` the counts and
 /// ``NotificationSummary/storefrontCountryCodes``. If the value of one of these has another type, its property is
-/// `nil`, and it is among the ``JWSObject/unknownMembers`` of its object.
+/// `nil`, and it is among the ``JSONObject/unknownMembers`` of its object.
 public struct AppStoreNotification: JWSPayload {
     /// The object as it was received, including the members for which this type has no property.
-    public var object: JWSObject { members.object }
+    public var object: JSONObject { members.object }
     package let members: JWSMembers<Member>
 
     /// The names of the members in the JSON.
@@ -73,7 +73,7 @@ extension AppStoreNotification.Member: JWSMember {
 /// Its signed parts are in ``VerifiedNotification``.
 public struct NotificationData: Hashable, Sendable, JWSRecord {
     /// The object as it was received, including the members for which this type has no property.
-    public var object: JWSObject { members.object }
+    public var object: JSONObject { members.object }
     package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable {
@@ -110,7 +110,7 @@ extension NotificationData.Member: JWSMember {
 /// The data of a notification about an app transaction.
 public struct NotificationAppData: Hashable, Sendable, JWSRecord {
     /// The object as it was received, including the members for which this type has no property.
-    public var object: JWSObject { members.object }
+    public var object: JSONObject { members.object }
     package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable {
@@ -139,7 +139,7 @@ extension NotificationAppData.Member: JWSMember {
 /// The result of a request to extend the renewal dates of many subscriptions.
 public struct NotificationSummary: Hashable, Sendable, JWSRecord {
     /// The object as it was received, including the members for which this type has no property.
-    public var object: JWSObject { members.object }
+    public var object: JSONObject { members.object }
     package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable {
@@ -180,7 +180,7 @@ extension NotificationSummary.Member: JWSMember {
 /// A token for a purchase outside the App Store.
 public struct ExternalPurchaseToken: Hashable, Sendable, JWSRecord {
     /// The object as it was received, including the members for which this type has no property.
-    public var object: JWSObject { members.object }
+    public var object: JSONObject { members.object }
     package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable {
@@ -205,7 +205,7 @@ public struct ExternalPurchaseToken: Hashable, Sendable, JWSRecord {
     /// The date the token expires; `nil` for tokens other than custom link tokens.
     public var expirationDate: Instant? { members.date(.tokenExpirationDate) }
     /// The purpose of a custom link token; `nil` for other tokens.
-    public var type: Kind? { members.value(.tokenType) }
+    public var kind: Kind? { members.value(.tokenType) }
     /// The app's Apple id.
     public var appAppleID: String? { members.id(.appAppleId) }
     /// The app's bundle id.
@@ -230,10 +230,10 @@ extension ExternalPurchaseToken.Member: JWSMember {
 /// The seats that Apple unclaimed, of a subscription whose members the developer's server invites
 /// ([`unclaimInfo`](https://developer.apple.com/documentation/appstoreservernotifications/unclaiminfo)).
 ///
-/// Nothing is decided from it. Its other members are among the ``JWSObject/unknownMembers`` of ``object``.
+/// Nothing is decided from it. Its other members are among the ``JSONObject/unknownMembers`` of ``object``.
 public struct NotificationUnclaimInfo: Hashable, Sendable, JWSRecord {
     /// The object as it was received, including the members for which this type has no property.
-    public var object: JWSObject { members.object }
+    public var object: JSONObject { members.object }
     package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable {

@@ -6,13 +6,13 @@ import StrictText
 /// contain it.
 ///
 /// A verifier refuses a payload in which a member has another type than Apple documents, except for ``originalPlatform``, which decides nothing. If its value has another type, the property is `nil`, and the
-/// member is among the ``JWSObject/unknownMembers`` of ``object``.
+/// member is among the ``JSONObject/unknownMembers`` of ``object``.
 ///
 /// StoreKit also knows the type of the store: consumer, education or enterprise. Apple doesn't document its name in
 /// JSON, so it has no property, and nothing is decided from it: it is among the unknown members.
 public struct AppTransaction: JWSPayload {
     /// The object as it was received, including the members for which this type has no property.
-    public var object: JWSObject { members.object }
+    public var object: JSONObject { members.object }
     package let members: JWSMembers<Member>
 
     /// The names of the members in the JSON.

@@ -1,6 +1,6 @@
 // Descriptions for logs are short, because a notification has 20,000 bytes, and escape special characters.
 
-extension JWSObject: CustomStringConvertible {
+extension JSONObject: CustomStringConvertible {
     /// The beginning of the text, for logs.
     public var description: String { text.utf8.beginning }
 }

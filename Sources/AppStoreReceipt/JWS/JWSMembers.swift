@@ -23,9 +23,9 @@ where Member: RawRepresentable<String> & CaseIterable & Hashable & Sendable {
     /// The members that are there and known, in their order.
     package var known: [Member] { entries.lazy.filter(\.isKnown).map(\.member) }
 
-    package var object: JWSObject {
+    package var object: JSONObject {
         let unknown = entries.filter { !$0.isKnown }.map(\.member)
-        return JWSObject(
+        return JSONObject(
             text: text, range: range, names: Member.allCases.filter { !unknown.contains($0) }.map(\.rawValue))
     }
 
@@ -106,7 +106,7 @@ extension JWSMembers {
     }
 
     /// An object without properties.
-    func json(_ member: Member) -> JWSObject? where Member: JWSMember {
+    func json(_ member: Member) -> JSONObject? where Member: JWSMember {
         guard case .object(let record) = member.valueType, let range = value(of: member) else { return nil }
         return record.object(text, at: range.lowerBound)
     }
@@ -207,7 +207,7 @@ extension JWSMembers where Member: JWSMember {
 
 extension JWSRecord {
     /// The object at a place of a text that was decoded before, so that reading it again cannot fail.
-    static func object(_ text: [UInt8], at start: Int) -> JWSObject? {
+    static func object(_ text: [UInt8], at start: Int) -> JSONObject? {
         var cursor = JSONCursor(text.span, from: start)
         do throws(JSONError) { return try JWSMembers<Member>(text, &cursor).object } catch { return nil }
     }

@@ -9,7 +9,7 @@ public protocol JWSPayload: Hashable, Sendable {
     /// The environment; `nil` if it is missing or unknown.
     var environment: AppStoreEnvironment? { get }
     /// The object as it was received, including the members for which the type has no property.
-    var object: JWSObject { get }
+    var object: JSONObject { get }
 }
 
 /// A payload whose signature and certificate chain are valid, and which the policy accepts.
@@ -20,7 +20,7 @@ public struct Verified<Payload: JWSPayload>: Hashable, Sendable {
     /// The payload as a plain value, whose type does not show that it was verified.
     public let payload: Payload
     /// The signer and the date of the verification.
-    public let verification: Verification
+    public let verification: SignerVerification
     /// What the payload does not name, and the notification names of which it is a part.
     let inherited: JWSSubject?
 

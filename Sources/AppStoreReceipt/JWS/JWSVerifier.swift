@@ -127,7 +127,7 @@ struct JWSVerifier: Sendable {
     /// - Parameter date: the validation date; `nil` for the start of the validity of the signer's certificate.
     private func verification(
         _ certificates: CertificateSequence, _ key: SignerKey, at date: Instant?
-    ) throws(VerificationError) -> Verification {
+    ) throws(VerificationError) -> SignerVerification {
         do throws(SignatureTrustError) {
             let moment = if let date { date } else { try certificates.signerNotBefore() }
             return try engine.verification(for: certificates, key: key, at: moment)
@@ -140,7 +140,7 @@ struct JWSVerifier: Sendable {
     private func signingDate<Payload: JWSClaims>(
         _ decoded: Result<Payload, JSONError>, _ payload: [UInt8]
     ) throws(VerificationError) -> Instant {
-        guard policy.validationDate == .signing else { return Instant(millisecondsSince1970: 0) }
+        guard policy.validationDate == .whenSigned else { return Instant(millisecondsSince1970: 0) }
         switch decoded {
         case .success(let payload):
             guard let date = payload.signedDate else {
@@ -240,7 +240,7 @@ extension VerificationPolicy {
         for subject in subjects { try check(subject) }
         guard let signed = payload.signedDate else {
             // A limit that cannot be checked is not met.
-            guard maximumAge == nil, !rejectsFutureDates else {
+            guard maximumAge == nil, allowsFutureDates else {
                 throw VerificationError(.date(.missingSignedDate, offset: nil))
             }
             return

@@ -6,7 +6,7 @@ import StrictText
 /// The number of seats that the transaction bought is its ``TransactionInfo/quantity``.
 public struct MultiSeatInfo: Hashable, Sendable, JWSRecord {
     /// The object as it was received, including the members for which this type has no property.
-    public var object: JWSObject { members.object }
+    public var object: JSONObject { members.object }
     package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable {
@@ -37,7 +37,7 @@ extension MultiSeatInfo.Member: JWSMember {
 /// The prices of the seats of a subscription from the next renewal on (`multiSeatInfo` of renewal information).
 public struct RenewalMultiSeatInfo: Hashable, Sendable, JWSRecord {
     /// The object as it was received, including the members for which this type has no property.
-    public var object: JWSObject { members.object }
+    public var object: JSONObject { members.object }
     package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable {
@@ -56,7 +56,7 @@ extension RenewalMultiSeatInfo.Member: JWSInformativeMember {
 /// The price of each of a number of seats.
 public struct SeatPriceTier: Hashable, Sendable, JWSRecord {
     /// The object as it was received, including the members for which this type has no property.
-    public var object: JWSObject { members.object }
+    public var object: JSONObject { members.object }
     package let members: JWSMembers<Member>
 
     package enum Member: String, CaseIterable, Sendable {

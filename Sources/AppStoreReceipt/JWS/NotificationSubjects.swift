@@ -8,7 +8,7 @@ struct NotificationSubjects {
     /// Whether it has signed parts, such as a transaction.
     private(set) var hasSignedParts = false
 
-    init(_ object: JWSObject) {
+    init(_ object: JSONObject) {
         do throws(JSONError) {
             try JSONCursor.decode(Array(object.text.utf8).span) { (cursor) throws(JSONError) in try read(&cursor) }
         } catch {

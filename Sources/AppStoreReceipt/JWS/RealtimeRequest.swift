@@ -5,10 +5,10 @@ import StrictText
 /// It has no bundle id. A verifier with bundle ids accepts it only if its policy also has ``VerificationPolicy/appAppleID``.
 ///
 /// A verifier refuses a payload in which a member has another type than Apple documents, except for ``userLocale``, which decides nothing. If its value has another type, the property is `nil`, and the member is
-/// among the ``JWSObject/unknownMembers`` of ``object``.
+/// among the ``JSONObject/unknownMembers`` of ``object``.
 public struct RealtimeRequest: JWSPayload {
     /// The object as it was received, including the members for which this type has no property.
-    public var object: JWSObject { members.object }
+    public var object: JSONObject { members.object }
     package let members: JWSMembers<Member>
 
     /// The names of the members in the JSON.

@@ -9,10 +9,10 @@ import StrictText
 /// part of a ``SubscriptionRenewal`` has another type than Apple documents. The other members decide nothing:
 /// ``renewalPrice``, ``renewalQuantity``, ``multiSeatInfo``, ``currency``, the offer, ``eligibleWinBackOfferIDs``,
 /// ``renewalBillingPlanType``, ``commitment`` and ``advancedCommerceInfo``. If the value of one of these has another
-/// type, its property is `nil`, and it is among the ``JWSObject/unknownMembers`` of ``object``.
+/// type, its property is `nil`, and it is among the ``JSONObject/unknownMembers`` of ``object``.
 public struct RenewalInfo: JWSPayload {
     /// The object as it was received, including the members for which this type has no property.
-    public var object: JWSObject { members.object }
+    public var object: JSONObject { members.object }
     package let members: JWSMembers<Member>
 
     /// The names of the members in the JSON.
@@ -62,7 +62,7 @@ public struct RenewalInfo: JWSPayload {
     /// The way the next period is billed.
     public var renewalBillingPlanType: BillingPlanType? { members.value(.renewalBillingPlanType) }
     /// The commitment from the next renewal on (`commitmentInfo`).
-    public var commitment: JWSObject? { members.json(.commitmentInfo) }
+    public var commitment: JSONObject? { members.json(.commitmentInfo) }
 
     /// The type of the offer for the next period.
     public var offerType: OfferType? { members.value(.offerType) }
@@ -78,13 +78,15 @@ public struct RenewalInfo: JWSPayload {
     /// The identifier of the customer's download of the app.
     public var appTransactionID: String? { members.identifier(.appTransactionId) }
     /// The UUID that the app set for the purchase; `nil` if it set none. Apple writes it in lowercase.
-    public var appAccountToken: String? { members.identifier(.appAccountToken) }
+    public var appAccountToken: AppAccountToken? {
+        members.identifier(.appAccountToken).map(AppAccountToken.init(signed:))
+    }
     /// The SHA-384 digest, in base64, that binds the payload to the device.
     public var deviceVerification: String? { members.string(.deviceVerification) }
     /// The UUID that is part of ``deviceVerification``.
     public var deviceVerificationNonce: String? { members.identifier(.deviceVerificationNonce) }
-    /// The part of the Advanced Commerce API; `nil` for other purchases. Decode its ``JWSObject/text`` with a type of your own.
-    public var advancedCommerceInfo: JWSObject? { members.json(.advancedCommerceInfo) }
+    /// The part of the Advanced Commerce API; `nil` for other purchases. Decode its ``JSONObject/text`` with a type of your own.
+    public var advancedCommerceInfo: JSONObject? { members.json(.advancedCommerceInfo) }
 
     static let kind = JWSKind.renewalInfo
     static let required: [Member] = [.originalTransactionId, .autoRenewStatus]

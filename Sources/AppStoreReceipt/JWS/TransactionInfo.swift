@@ -10,13 +10,13 @@ import StrictText
 /// another type than Apple documents. The other members decide nothing: ``price``, ``currency``, ``storefront``,
 /// ``storefrontID``, ``reason``, the offer, ``billingPlanType``, ``commitment`` and ``advancedCommerceInfo``, and what
 /// ``multiSeatInfo`` has besides ``MultiSeatInfo/revokedSeatQuantity``. If the value of one of these has another type,
-/// its property is `nil`, and it is among the ``JWSObject/unknownMembers`` of its object.
+/// its property is `nil`, and it is among the ``JSONObject/unknownMembers`` of its object.
 ///
 /// StoreKit also knows the product, the group and the transaction of a bundle. Apple doesn't document their names in
 /// JSON, so they have no properties, and nothing is decided from them: they are among the unknown members.
 public struct TransactionInfo: JWSPayload {
     /// The object as it was received, including the members for which this type has no property.
-    public var object: JWSObject { members.object }
+    public var object: JSONObject { members.object }
     package let members: JWSMembers<Member>
 
     /// The names of the members in the JSON.
@@ -43,7 +43,9 @@ public struct TransactionInfo: JWSPayload {
     /// The identifier of the customer's download of the app. It is the same in all transactions of a customer.
     public var appTransactionID: String? { members.identifier(.appTransactionId) }
     /// The UUID that the app set for the purchase; `nil` if it set none. Apple writes it in lowercase.
-    public var appAccountToken: String? { members.identifier(.appAccountToken) }
+    public var appAccountToken: AppAccountToken? {
+        members.identifier(.appAccountToken).map(AppAccountToken.init(signed:))
+    }
     /// The app's bundle id; `nil` if it is missing. A notification can name the app in its place.
     public var bundleID: String? { members.identifier(.bundleId) }
     /// The environment; `nil` if it is missing or unknown. A notification can name it in its place:
@@ -106,7 +108,7 @@ public struct TransactionInfo: JWSPayload {
     /// The way a subscription with a commitment is billed.
     public var billingPlanType: BillingPlanType? { members.value(.billingPlanType) }
     /// The commitment of a subscription that is billed by the month (`commitmentInfo`).
-    public var commitment: JWSObject? { members.json(.commitmentInfo) }
+    public var commitment: JSONObject? { members.json(.commitmentInfo) }
 
     // MARK: Offers
 
@@ -134,8 +136,8 @@ public struct TransactionInfo: JWSPayload {
 
     // MARK: Advanced Commerce
 
-    /// The part of the Advanced Commerce API; `nil` for other purchases. Decode its ``JWSObject/text`` with a type of your own.
-    public var advancedCommerceInfo: JWSObject? { members.json(.advancedCommerceInfo) }
+    /// The part of the Advanced Commerce API; `nil` for other purchases. Decode its ``JSONObject/text`` with a type of your own.
+    public var advancedCommerceInfo: JSONObject? { members.json(.advancedCommerceInfo) }
 
     static let kind = JWSKind.transaction
     static let required: [Member] = [.transactionId, .originalTransactionId, .productId]

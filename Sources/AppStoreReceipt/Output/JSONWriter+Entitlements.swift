@@ -61,7 +61,7 @@ extension Entitlements.Item {
         member(
             "until", .date, isOptional: true, "The date access ends; none if it has no end, or if that is not known."
         ) {
-            if let until = $0.until { $1.date(until) } else { $1.null() }
+            if let date = $0.accessEndDate { $1.date(date) } else { $1.null() }
         },
         member(
             "next_change", .date, isOptional: true,

@@ -14,7 +14,7 @@
 
         public var all: [String] {
             switch self {
-            case .access: Entitlements.Access.codes.map { "\($0)" }
+            case .access: Entitlements.Access.all.map(\.code)
             case .environment: AppStoreEnvironment.allCases.map(\.rawValue)
             case .reason: Entitlements.Reason.allCases.map(\.rawValue)
             case .productTypeSource: ["evidence", "setting"]

@@ -37,5 +37,3 @@ public struct ProductType: OpenStringValue {
         Self.known.firstIndex(of: self).map { Int64($0) } ?? Int64(rawValue)
     }
 }
-
-extension ProductType: Codable {}

@@ -3,8 +3,9 @@ import StrictText
 
 /// A purchase as a plain value, whatever evidence it came from.
 ///
-/// A ``VerifiedPurchase`` has one that was verified. The plain value can be stored (it is `Codable`) and made from the columns of a database. Its type does not
-/// show that it was verified, so it grants nothing until ``Entitlements/init(trustingStored:renewals:at:clockAllowance:productTypes:)`` is told to trust it.
+/// A ``VerifiedPurchase`` has one that was verified. The plain value is `Codable`, and can be made from the columns of a
+/// database. Its type does not show that it was verified, so it grants nothing until
+/// ``StoredPurchase/init(trusting:)-(Purchase)`` is told to trust it.
 ///
 /// A property that is optional is `nil` if the evidence cannot say it: receipts, for example, do not contain the account token.
 public struct Purchase: Sendable {
@@ -15,7 +16,7 @@ public struct Purchase: Sendable {
     /// The product's type. Receipts before 2013 do not contain it.
     public var productType: ProductType?
     /// What the app stated of the product when this purchase was granted. It is no evidence. It counts where the evidence does not say the type, whatever the app states now.
-    @_spi(Ledger) public var statedType: StatedProductType?
+    @_spi(Ledger) public var statedType: CatalogType?
     /// The quantity that was signed: of an auto-renewable subscription, the number of seats. It is `nil` if Apple signed
     /// none. ``Entitlements/Item/quantity`` has what the purchase gives.
     public var quantity: Int?
@@ -58,16 +59,31 @@ public struct Purchase: Sendable {
 
     // MARK: Revocation and upgrades
 
-    /// A Boolean value that indicates whether Apple had refunded or revoked the purchase when it signed the evidence; `nil` if the evidence cannot say.
-    public var isRevoked: Bool?
-    /// The date Apple refunded or revoked the purchase. A revocation without a date counts always.
-    public var revocationDate: Instant?
-    /// The reason for the revocation.
-    public var revocationReason: RevocationReason?
-    /// The type of the revocation. Receipts do not contain it.
-    public var revocationType: RevocationType?
-    /// The refunded part of the price, in thousandths of a percent: 100,000 is all of it. Receipts do not contain it.
-    public var revocationPercentage: Int64?
+    /// What the evidence says about a refund or another revocation.
+    public var revocation: Revocation {
+        get {
+            switch isRevoked {
+            case nil: .unknown
+            case false?: .notRevoked
+            case true?:
+                .revoked(
+                    .init(
+                        date: revocationDate, reason: revocationReason, type: revocationType,
+                        percentage: revocationPercentage))
+            }
+        }
+        set {
+            isRevoked = newValue == .unknown ? nil : newValue.details != nil
+            (revocationDate, revocationReason) = (newValue.details?.date, newValue.details?.reason)
+            (revocationType, revocationPercentage) = (newValue.details?.type, newValue.details?.percentage)
+        }
+    }
+    // The fields of the table, one by one. Stored values can have any of them.
+    package var isRevoked: Bool?
+    package var revocationDate: Instant?
+    package var revocationReason: RevocationReason?
+    package var revocationType: RevocationType?
+    package var revocationPercentage: Int64?
     /// A Boolean value that indicates whether an upgrade to another subscription has ended this period; `nil` if the evidence cannot say.
     ///
     /// Receipts do not contain it. ``Entitlements`` finds such periods by the periods that follow them.
@@ -87,26 +103,83 @@ public struct Purchase: Sendable {
     /// The environment of the purchase. Nobody pays in the sandbox.
     public var environment: AppStoreEnvironment?
 
-    /// Creates a purchase from what every purchase has.
+    /// Creates a purchase, such as one from the columns of a database.
     ///
     /// - Parameters:
     ///   - productID: The product's identifier.
+    ///   - productType: The product's type.
     ///   - transactionID: The transaction's identifier.
     ///   - originalTransactionID: The identifier of the first transaction; `nil` for `transactionID`, which is then the
     ///     first one.
+    ///   - bundleID: The app's bundle id. Without one, nothing is decided.
+    ///   - environment: The environment. Without one, nothing is decided.
     ///   - quantity: The quantity that was signed; `nil` if none was.
     ///   - purchaseDate: The date the product was bought, renewed or restored.
+    ///   - expiresDate: The date this period of a subscription ends.
     ///   - signedDate: The date Apple signed the evidence.
+    ///   - revocation: What the evidence says about a refund.
+    ///   - ownershipType: Whether the customer bought the product.
+    ///   - appAccountToken: The UUID that the app set for the purchase.
     public init(
-        productID: String, transactionID: String, originalTransactionID: String? = nil, quantity: Int? = 1,
-        purchaseDate: Instant, signedDate: Instant
+        productID: String, productType: ProductType? = nil, transactionID: String,
+        originalTransactionID: String? = nil, bundleID: String? = nil, environment: AppStoreEnvironment? = nil,
+        quantity: Int? = 1, purchaseDate: Instant, expiresDate: Instant? = nil, signedDate: Instant,
+        revocation: Revocation = .unknown, ownershipType: OwnershipType? = nil,
+        appAccountToken: AppAccountToken? = nil
     ) {
         self.productID = productID
+        self.productType = productType
         self.transactionID = transactionID
         self.originalTransactionID = originalTransactionID ?? transactionID
+        self.bundleID = bundleID
+        self.environment = environment
         self.quantity = quantity
         self.purchaseDate = purchaseDate
+        self.expiresDate = expiresDate
         self.signedDate = signedDate
+        self.ownershipType = ownershipType
+        self.appAccountToken = appAccountToken
+        if revocation != .unknown { self.revocation = revocation }
+    }
+}
+
+extension Purchase {
+    /// What evidence says about a refund or another revocation.
+    @nonexhaustive
+    public enum Revocation: Hashable, Sendable {
+        /// The evidence cannot say. Transaction receipts cannot.
+        case unknown
+        /// Apple had not revoked the purchase when it signed the evidence.
+        case notRevoked
+        /// Apple had refunded or revoked the purchase when it signed the evidence.
+        case revoked(Details)
+
+        /// What is known of the revocation; `nil` if there is none.
+        public var details: Details? { if case .revoked(let details) = self { details } else { nil } }
+
+        /// What is known of a revocation.
+        public struct Details: Hashable, Sendable {
+            /// The date Apple refunded or revoked the purchase. A revocation without a date counts always.
+            public var date: Instant?
+            /// The reason.
+            public var reason: RevocationReason?
+            /// The type. Receipts do not contain it.
+            public var type: RevocationType?
+            /// The refunded part of the price, in thousandths of a percent: 100,000 is all of it. Receipts do not
+            /// contain it.
+            public var percentage: Int64?
+
+            /// Creates the details.
+            public init(
+                date: Instant? = nil, reason: RevocationReason? = nil, type: RevocationType? = nil,
+                percentage: Int64? = nil
+            ) {
+                self.date = date
+                self.reason = reason
+                self.type = type
+                self.percentage = percentage
+            }
+        }
     }
 }
 
@@ -178,29 +251,6 @@ extension Purchase {
 
     /// Whether the customer bought the product, as far as the evidence says.
     var isOfBuyer: Bool { ownershipType == nil || ownershipType == .purchased }
-}
-
-/// The UUID that an app sets for the account that makes a purchase (`appAccountToken`).
-///
-/// Two tokens are equal if they differ in nothing but the case of letters: apps write UUIDs in uppercase, and Apple signs them in lowercase.
-public struct AppAccountToken: Hashable, Sendable, CustomStringConvertible {
-    /// The token in lowercase.
-    public let description: String
-
-    /// Creates a token from the text of a UUID, such as `9C3E0A4F-1C5D-4B0E-8A57-3D0B8D1B6F00`.
-    ///
-    /// - Parameter text: The text. The syntax is not checked; a text that is no UUID equals no token of Apple's.
-    public init(_ text: String) {
-        // ASCII alone: Unicode's lowercase letters would make different texts equal.
-        description = String(
-            decoding: text.utf8.map { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 ? $0 | 0x20 : $0 }, as: UTF8.self)
-    }
-
-    public static func == (lhs: AppAccountToken, rhs: AppAccountToken) -> Bool {
-        lhs.description.hasSameBytes(as: rhs.description)
-    }
-
-    public func hash(into hasher: inout Hasher) { hasher.combine(UTF8Bytes(description)) }
 }
 
 // MARK: - The table

@@ -192,7 +192,7 @@ extension Instant: StoredValue {
 /// The string in lowercase.
 extension AppAccountToken: StoredValue {
     static func read(_ cursor: inout JSONCursor) throws(JSONError) -> AppAccountToken {
-        AppAccountToken(try cursor.readString().value)
+        AppAccountToken(signed: try cursor.readString().value)
     }
     func write(to writer: inout JSONWriter) { writer.string(description) }
 }
@@ -210,10 +210,10 @@ extension StoredValue where Self: RawRepresentable, RawValue: StoredValue {
 }
 
 /// The text.
-extension StatedProductType: StoredValue {
-    static func read(_ cursor: inout JSONCursor) throws(JSONError) -> StatedProductType {
+extension CatalogType: StoredValue {
+    static func read(_ cursor: inout JSONCursor) throws(JSONError) -> CatalogType {
         let offset = cursor.offset
-        guard let type = StatedProductType(try cursor.readString().value) else {
+        guard let type = CatalogType(try cursor.readString().value) else {
             throw JSONError(.unexpectedValue, offset: offset)
         }
         return type
@@ -238,21 +238,18 @@ extension PriceIncreaseStatus: StoredValue {}
 
 // MARK: - Codable, for users
 
-extension OwnershipType: Codable {}
-extension AdditionalTransactionReason: Codable {}
-extension InvitationManagement: Codable {}
 extension RevocationReason: Codable {}
-extension RevocationType: Codable {}
 extension OfferType: Codable {}
-extension OfferDiscountType: Codable {}
 extension AutoRenewStatus: Codable {}
 extension ExpirationIntent: Codable {}
 extension PriceIncreaseStatus: Codable {}
+extension SubscriptionStatus: Codable {}
+extension AttributeType: Codable {}
 
 extension AppAccountToken: Codable {
-    /// Decodes the token from a string.
+    /// Decodes the token from a string, which was encoded. The syntax is not checked again.
     public init(from decoder: any Decoder) throws {
-        self.init(try decoder.singleValueContainer().decode(String.self))
+        self.init(signed: try decoder.singleValueContainer().decode(String.self))
     }
 
     /// Encodes the token as a string in lowercase.

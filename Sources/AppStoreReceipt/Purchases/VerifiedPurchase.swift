@@ -3,9 +3,13 @@ import StrictText
 
 /// A purchase that a verified receipt or transaction proves.
 ///
-/// It is the same type for all evidence, so that you write the code that grants products once. You can read all properties of the ``Purchase`` through it, such as
-/// `verified.productID`. Its product, transaction id, original transaction id and purchase date are never missing. For records that lack one
-/// of them, see ``VerifiedReceipt/incompletePurchases``.
+/// It is the same type for all evidence, so that you write the code that grants products once. You can read all
+/// properties of the ``Purchase`` through it, such as `verified.productID`. Its product, transaction id, original
+/// transaction id, purchase date, app and environment are never missing. For records that lack one of the first four, see
+/// ``VerifiedReceipt/incompletePurchases``.
+///
+/// Evidence without an app or an environment is accepted only if the policy asks for neither. It proves no purchase, and
+/// ``Entitlements`` leaves it undetermined.
 ///
 /// It does not say whether the purchase gives access. ``Entitlements`` does.
 @dynamicMemberLookup
@@ -13,7 +17,25 @@ public struct VerifiedPurchase: Hashable, Sendable {
     /// The purchase as a plain value, whose type does not show that it was verified.
     public let purchase: Purchase
     /// The signer and the date of the verification.
-    public let verification: Verification
+    public let verification: SignerVerification
+    /// The environment of the purchase. Nobody pays in the sandbox.
+    public let environment: AppStoreEnvironment
+    /// The app's bundle id.
+    public var bundleID: String { purchase.bundleID ?? "" }
+
+    /// Returns `nil` for a purchase without an app or an environment.
+    init?(_ purchase: Purchase, _ verification: SignerVerification) {
+        guard let environment = purchase.environment, let _ = purchase.bundleID else { return nil }
+        self.purchase = purchase
+        self.verification = verification
+        self.environment = environment
+    }
+
+    fileprivate init(_ purchase: Purchase, _ verification: SignerVerification, in environment: AppStoreEnvironment) {
+        self.purchase = purchase
+        self.verification = verification
+        self.environment = environment
+    }
 
     /// Accesses a property of the purchase, such as `verified.productID`.
     @inlinable
@@ -23,8 +45,14 @@ public struct VerifiedPurchase: Hashable, Sendable {
 // MARK: - Where purchases come from
 
 extension VerifiedReceipt {
-    /// The purchases that the receipt proves, in its order.
+    /// The purchases that the receipt proves, in its order. There are none without a bundle id or an environment.
     public var purchases: VerifiedPurchases { VerifiedPurchases(self) }
+
+    /// The purchases, also without a bundle id or an environment.
+    var signedPurchases: [SignedPurchase] {
+        let records = CompleteRecords(self)
+        return records.indices.map { (records[$0], verification) }
+    }
 
     /// The records without a product, a transaction id, a purchase date or a quantity. They grant nothing.
     ///
@@ -32,11 +60,14 @@ extension VerifiedReceipt {
     public var incompletePurchases: [InAppPurchase] { inAppPurchases.filter { !$0.isComplete } }
 }
 
-/// The purchases of a verified receipt, in its order. It is a view, which copies nothing.
-public struct VerifiedPurchases: RandomAccessCollection, Sendable {
+/// A purchase and the verification of its evidence.
+@_spi(Ledger) @_spi(Surfaces) public typealias SignedPurchase = (purchase: Purchase, verification: SignerVerification)
+
+/// The complete records of a verified receipt.
+private struct CompleteRecords: Sendable {
     private let receipt: VerifiedReceipt
-    private let bundleID: String?
-    private let environment: AppStoreEnvironment?
+    let bundleID: String?
+    let environment: AppStoreEnvironment?
     /// The indices of the complete records; `nil` if all records are complete.
     private let indicesOfComplete: [Int]?
 
@@ -48,17 +79,37 @@ public struct VerifiedPurchases: RandomAccessCollection, Sendable {
         indicesOfComplete = all.allSatisfy(\.isComplete) ? nil : all.indices.filter { all[$0].isComplete }
     }
 
-    public var startIndex: Int { 0 }
-    public var endIndex: Int { indicesOfComplete?.count ?? receipt.inAppPurchases.count }
+    var verification: SignerVerification { receipt.verification }
+    var indices: Range<Int> { 0..<(indicesOfComplete?.count ?? receipt.inAppPurchases.count) }
 
-    public subscript(position: Int) -> VerifiedPurchase {
+    subscript(position: Int) -> Purchase {
         let record = receipt.inAppPurchases[indicesOfComplete?[position] ?? position]
         // A verified receipt has a creation date.
         var purchase = Purchase(record, signedDate: receipt.creationDate ?? receipt.verification.validationDate)
         purchase.evidenceExpirationDate = receipt.expirationDate
         purchase.bundleID = bundleID
         purchase.environment = environment
-        return VerifiedPurchase(purchase: purchase, verification: receipt.verification)
+        return purchase
+    }
+}
+
+/// The purchases of a verified receipt, in its order. It is a view, which copies nothing.
+public struct VerifiedPurchases: RandomAccessCollection, Sendable {
+    private let records: CompleteRecords
+    /// The environment; `nil` if it or the bundle id is missing.
+    private let environment: AppStoreEnvironment?
+
+    init(_ receipt: VerifiedReceipt) {
+        records = CompleteRecords(receipt)
+        environment = records.bundleID == nil ? nil : records.environment
+    }
+
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { environment == nil ? 0 : records.indices.upperBound }
+
+    public subscript(position: Int) -> VerifiedPurchase {
+        // There is a position only if there is an environment.
+        VerifiedPurchase(records[position], records.verification, in: environment ?? .xcode)
     }
 }
 
@@ -111,7 +162,7 @@ extension Purchase {
         offer = PurchaseOffer(info)
         ownershipType = info.ownershipType
         appTransactionID = info.appTransactionID
-        appAccountToken = info.appAccountToken.map(AppAccountToken.init)
+        appAccountToken = info.appAccountToken
         bundleID = info.bundleID
         environment = info.environment
     }
@@ -160,30 +211,49 @@ extension PurchaseOffer {
 }
 
 extension Verified where Payload == TransactionInfo {
-    /// The purchase; `nil` for a transaction without a purchase date. What the transaction of a notification does not
-    /// name, the app or the environment, is that of the notification.
+    /// The purchase; `nil` for a transaction without a purchase date, an app or an environment. What the transaction of
+    /// a notification does not name, the app or the environment, is that of the notification.
     ///
-    /// No transaction that Apple signed is known to lack the date.
-    public var purchase: VerifiedPurchase? {
+    /// No transaction that Apple signed is known to lack the date. A policy that asks for the app and the environment
+    /// accepts none that lacks them.
+    public var purchase: VerifiedPurchase? { signedPurchase.flatMap { VerifiedPurchase($0.purchase, $0.verification) } }
+
+    /// The purchase, also without an app or an environment.
+    var signedPurchase: SignedPurchase? {
         var purchase = Purchase(payload, signedDate: payload.signedDate ?? verification.validationDate)
         if let inherited {
             purchase?.bundleID = payload.bundleID ?? inherited.bundleID
             purchase?.environment = payload.environment ?? inherited.environment
         }
-        return purchase.map { VerifiedPurchase(purchase: $0, verification: verification) }
+        return purchase.map { ($0, verification) }
     }
 }
 
 extension VerifiedTransactionReceipt {
-    /// The purchase.
-    public var purchase: VerifiedPurchase {
-        VerifiedPurchase(purchase: Purchase(transactionReceipt), verification: verification)
-    }
+    /// The purchase; `nil` without an environment, which a policy that asks for it refuses.
+    public var purchase: VerifiedPurchase? { VerifiedPurchase(signedPurchase.purchase, verification) }
+
+    /// The purchase, also without an environment.
+    var signedPurchase: SignedPurchase { (Purchase(transactionReceipt), verification) }
+}
+
+extension StoredPurchase {
+    /// Keeps a verified purchase.
+    public init(_ verified: VerifiedPurchase) { self.init(trusting: verified.purchase) }
+}
+
+extension StoredRenewal {
+    /// Keeps verified renewal information.
+    public init(_ verified: Verified<RenewalInfo>) { self.init(trusting: verified.renewal) }
+}
+
+extension Verified where Payload == RenewalInfo {
+    /// The renewal information as a plain value, whose type does not show that it was verified.
+    public var renewal: SubscriptionRenewal { SubscriptionRenewal(self) }
 }
 
 extension SubscriptionRenewal {
-    /// Creates a value from verified renewal information.
-    public init(_ verified: Verified<RenewalInfo>) {
+    @_spi(Ledger) public init(_ verified: Verified<RenewalInfo>) {
         let info = verified.payload
         // A verifier refuses renewal information without an original transaction id.
         self.init(

@@ -9,7 +9,7 @@ extension ReceiptContents {
     /// - Throws: An error of the category `host` if libcrypto on this host does not compute SHA-256.
     public var fingerprint: Fingerprint {
         get throws(VerificationError) {
-            let storage = receipt.storage
+            let storage = _contents.storage
             do throws(SignatureTrustError) {
                 return try Fingerprint(of: storage.bytes[storage.payload].span)
             } catch {

@@ -58,20 +58,20 @@ public struct Receipt: Sendable {
 /// character are equal, and an attacker can choose strings whose comparison takes time in the square of their length.
 public protocol ReceiptContents {
     /// The contents as a plain value.
-    var receipt: Receipt { get }
+    var _contents: Receipt { get }
 }
 
 extension Receipt: ReceiptContents {
     /// The receipt itself.
-    public var receipt: Receipt { self }
+    public var _contents: Receipt { self }
 }
 
 extension ReceiptContents {
-    var table: ReceiptTable { receipt.storage.table }
+    var table: ReceiptTable { _contents.storage.table }
 
-    private func string(_ type: AttributeType) -> String? { table.bytes(type).map(receipt.storage.string) }
+    private func string(_ type: AttributeType) -> String? { table.bytes(type).map(_contents.storage.string) }
     private func octets(_ type: AttributeType) -> [UInt8]? {
-        table.bytes(type).map { Array(receipt.storage.octets($0)) }
+        table.bytes(type).map { Array(_contents.storage.octets($0)) }
     }
     private func id(_ type: AttributeType) -> String? { table.number(type).map { String(decimal: $0) } }
 
@@ -79,7 +79,7 @@ extension ReceiptContents {
     public var receiptType: String? { string(.receiptType) }
     /// The environment of ``receiptType``; `nil` if it is missing or unknown.
     public var environment: AppStoreEnvironment? {
-        let storage = receipt.storage
+        let storage = _contents.storage
         guard let type = storage.table.bytes(.receiptType) else { return nil }
         return AppStoreEnvironment(receiptType: storage.octets(type).span)
     }
@@ -110,7 +110,7 @@ extension ReceiptContents {
     /// Apple's id of the app's version [16].
     public var versionExternalIdentifier: String? { id(.versionExternalIdentifier) }
     /// The purchases, in the order of the receipt [17].
-    public var inAppPurchases: InAppPurchases { InAppPurchases(storage: receipt.storage) }
+    public var inAppPurchases: InAppPurchases { InAppPurchases(storage: _contents.storage) }
     /// The date the app was first bought; always 2013-08-01T07:00:00Z in the sandbox [18].
     public var originalPurchaseDate: Instant? { table.date(.originalPurchaseDate) }
     /// The app's version when it was first bought; missing in receipts from Xcode [19].
@@ -124,7 +124,7 @@ extension ReceiptContents {
 
     /// All attributes of the receipt, undecoded, in its order. Those of type 17 are its purchases.
     public var attributes: some Sequence<ReceiptAttribute> & Sendable {
-        let storage = receipt.storage
+        let storage = _contents.storage
         return ReceiptAttributes(storage: storage, range: storage.payloadContent)
     }
 
@@ -142,7 +142,7 @@ extension ReceiptContents {
     /// - Throws: An error of the category `host` if libcrypto on this host does not compute SHA-1.
     public func matches(deviceIdentifier: [UInt8]) throws(VerificationError) -> Bool {
         guard let opaqueValue, let sha1Hash, table.has(.bundleID) else { return false }
-        let hashed = deviceIdentifier + opaqueValue + receipt.storage.octets(table.encodedBundleID)
+        let hashed = deviceIdentifier + opaqueValue + _contents.storage.octets(table.encodedBundleID)
         do throws(LibcryptoError) {
             return try DigestAlgorithm.sha1.digest(of: hashed.span).bytes == sha1Hash
         } catch {

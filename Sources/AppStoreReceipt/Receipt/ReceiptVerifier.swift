@@ -49,7 +49,7 @@ struct ReceiptVerifier: Sendable {
     /// - Parameter date: The validation date; `nil` for the start of the validity of the signer's certificate.
     private func verification(
         _ signature: borrowing VerifiedSignature, _ message: SignedData, at date: Instant?
-    ) throws(VerificationError) -> Verification {
+    ) throws(VerificationError) -> SignerVerification {
         do throws(SignatureTrustError) {
             let moment = if let date { date } else { try signature.signerNotBefore() }
             return try engine.verification(for: signature, in: message, at: moment)
@@ -65,7 +65,7 @@ extension VerificationPolicy {
         try checkBundleID(receipt.bundleID)
         try checkEnvironment(receipt.environment, named: receipt.receiptType)
         guard let created = receipt.creationDate else { return }
-        if rejectsFutureDates, !receipt.isMadeLast { throw .policy(.receiptFromTheFuture) }
+        if !allowsFutureDates, !receipt.isMadeLast { throw .policy(.receiptFromTheFuture) }
         try checkAge(signedAt: created, tooOld: .receiptTooOld, future: .receiptFromTheFuture)
     }
 }

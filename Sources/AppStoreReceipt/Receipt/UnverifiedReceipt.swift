@@ -2,6 +2,8 @@
 public struct UnverifiedReceipt: ReceiptContents, Hashable, Sendable {
     /// The contents of the receipt as a plain value.
     public let receipt: Receipt
+    /// The contents.
+    public var _contents: Receipt { receipt }
 }
 
 extension UnverifiedReceipt {
@@ -15,7 +17,7 @@ extension UnverifiedReceipt {
         decoding input: some EvidenceSource, limits: VerificationLimits = VerificationLimits()
     ) throws(VerificationError) {
         let received = ReceivedEvidence(input, as: .receipt, limits)
-        self = try input.withEvidenceBytes { (bytes) throws(VerificationError) in
+        self = try input._withEvidenceBytes { (bytes) throws(VerificationError) in
             try received.read(in: bytes, AcceptedForm(limits)) { (received, _) throws(VerificationError) in
                 try UnverifiedReceipt(binary: received.binary(), limits)
             }.value

@@ -8,6 +8,8 @@
 public struct VerifiedReceipt: ReceiptContents, Hashable, Sendable {
     /// The contents of the receipt as a plain value, whose type does not show that it was verified.
     public let receipt: Receipt
+    /// The contents.
+    public var _contents: Receipt { receipt }
     /// The signer and the date of the verification.
-    public let verification: Verification
+    public let verification: SignerVerification
 }

@@ -114,7 +114,7 @@ import StrictText
         case .transactionReceiptIssuers:
             Row(
                 // The files of `--root` may have them.
-                swift: "AppStoreTrust.adding(_:to:)", kind: .certificates,
+                swift: "AppStoreTrust.adding(_:)", kind: .certificates,
                 effect:
                     "Trust intermediate certificates, in DER or PEM, for transaction receipts of iOS 3 to 6, which do not contain theirs.",
                 expected: "certificates in DER or PEM"
@@ -150,11 +150,11 @@ import StrictText
                 expected: "creation, now, or a date such as 2025-01-31 or 2025-01-31T12:00:00Z"
             ) { settings, text in
                 switch text {
-                case "creation": settings.policy.validationDate = .signing
+                case "creation": settings.policy.validationDate = .whenSigned
                 case "now": settings.policy.validationDate = .now
                 default:
                     guard let date = Instant(setting: text) else { return false }
-                    settings.policy.validationDate = .date(date)
+                    settings.policy.validationDate = .at(date)
                 }
                 return true
             }
@@ -166,7 +166,7 @@ import StrictText
                 bindingNote: "It is the SHA-256 of the certificate in hexadecimal.",
                 expected: "the SHA-256 of a certificate in hexadecimal"
             ) { settings, text in
-                guard let fingerprint = Fingerprint(hex: text) else { return false }
+                guard let fingerprint = Fingerprint(text) else { return false }
                 settings.policy.distrusted.insert(fingerprint)
                 return true
             }
@@ -219,7 +219,7 @@ import StrictText
             ) { settings, text in
                 // Apple's product ids have no equals sign.
                 guard let end = text.utf8.firstIndex(of: UInt8(ascii: "=")), end > text.startIndex,
-                    let type = StatedProductType(String(text[text.utf8.index(after: end)...]))
+                    let type = CatalogType(String(text[text.utf8.index(after: end)...]))
                 else { return false }
                 return settings.productTypes.updateValue(type, forKey: String(text[..<end])) == nil
             }

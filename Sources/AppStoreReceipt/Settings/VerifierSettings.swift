@@ -16,7 +16,7 @@ import StrictText
     var policy: VerificationPolicy
     var isStoreKitTesting = false
     /// What the app states of its products.
-    public internal(set) var productTypes: [String: StatedProductType] = [:]
+    public internal(set) var productTypes: [String: CatalogType] = [:]
     private var roots: [TrustAnchor] = []
     private var issuers: [TransactionReceiptIssuer] = []
     /// The date at which the verifier's clock stands still, if it does.
@@ -92,7 +92,7 @@ import StrictText
     /// The trust of the verifier.
     public var trust: AppStoreTrust {
         let trust: AppStoreTrust = isStoreKitTesting ? .storeKitTesting(roots) : has(.roots) ? .roots(roots) : .apple
-        return issuers.isEmpty ? trust : .adding(issuers, to: trust)
+        return issuers.isEmpty ? trust : trust.adding(issuers)
     }
 }
 
@@ -112,7 +112,7 @@ extension VerifierSettings {
         /// `nil` for Apple's.
         private let roots: Set<TrustAnchor>?
         private let issuers: Set<TransactionReceiptIssuer>
-        private let productTypes: [UTF8Bytes: StatedProductType]
+        private let productTypes: [UTF8Bytes: CatalogType]
         private let surface: Surface
 
         fileprivate init(_ settings: VerifierSettings) {

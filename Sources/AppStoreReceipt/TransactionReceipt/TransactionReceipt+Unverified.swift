@@ -5,7 +5,7 @@ extension TransactionReceipt {
         unverified input: some EvidenceSource, _ limits: VerificationLimits = VerificationLimits()
     ) throws(VerificationError) {
         let received = ReceivedEvidence(input, as: .transactionReceipt, limits)
-        self = try input.withEvidenceBytes { (bytes) throws(VerificationError) in
+        self = try input._withEvidenceBytes { (bytes) throws(VerificationError) in
             try Self(unverified: received.text(in: bytes))
         }
     }

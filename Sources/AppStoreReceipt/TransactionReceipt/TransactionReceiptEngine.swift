@@ -48,7 +48,7 @@ struct TransactionReceiptEngine: Sendable {
 
     private func engine(
         _ version: TransactionReceipt.Version
-    ) throws(VerificationError) -> (PinnedChainVerifier, Verification.Authority) {
+    ) throws(VerificationError) -> (PinnedChainVerifier, SignerVerification.Authority) {
         let engine: TrustEngine
         if version == .version2 {
             guard let version2 else { throw VerificationError(.signatureBlob(.rsa1024NotAllowed, offset: 0)) }
@@ -84,7 +84,7 @@ struct TransactionReceiptEngine: Sendable {
     /// - Parameter date: Returns the validation date for the start of the validity of the signer's certificate.
     func verification(
         for blob: borrowing SignatureBlob, key: SignerKey, at date: (_ notBefore: Instant) -> Instant
-    ) throws(VerificationError) -> Verification {
+    ) throws(VerificationError) -> SignerVerification {
         let (verifier, authority) = try engine(blob.version)
         let version = blob.version
         do throws(SignatureTrustError) {
@@ -92,7 +92,7 @@ struct TransactionReceiptEngine: Sendable {
             let intermediates = issuers.lazy.filter { $0.versions.contains(version) }.map(\.der)
             let chain = try verifier.chain(from: blob.certificate, key: key, over: Array(intermediates), at: moment)
             try blob.certificate.checkIsNoAuthority()
-            return Verification(authority, chain, version.rules.digest, moment)
+            return SignerVerification(authority, chain, version.rules.digest, moment)
         } catch {
             throw .chain(error, of: .transactionReceipt)
         }

@@ -4,7 +4,7 @@ import SpanPKCS7
 /// An intermediate certificate that issues the certificates with which transaction receipts are signed.
 ///
 /// A transaction receipt contains its signer's certificate and no other. Therefore the verifier has the intermediates: Apple's three, and those that
-/// you add with ``AppStoreTrust/adding(_:to:)``.
+/// you add with ``AppStoreTrust/adding(_:)``.
 public struct TransactionReceiptIssuer: Hashable, Sendable {
     /// The certificate (DER).
     public let der: [UInt8]

@@ -12,7 +12,7 @@ public struct VerifiedTransactionReceipt: Hashable, Sendable {
     /// The signer and the date of the verification.
     ///
     /// By default, the date is ``TransactionReceipt/purchaseDate``, or the start of the validity of the signer's certificate if that is later.
-    public let verification: Verification
+    public let verification: SignerVerification
 
     /// Accesses a property of the contents, such as `verified.productID`.
     public subscript<Value>(dynamicMember field: KeyPath<TransactionReceipt, Value>) -> Value {

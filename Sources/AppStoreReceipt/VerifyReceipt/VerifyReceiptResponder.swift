@@ -1,4 +1,4 @@
-public import SpanASN1
+import SpanASN1
 import StrictText
 
 /// A responder that answers requests to verifyReceipt as Apple's server does, from the receipt alone.
@@ -13,7 +13,7 @@ import StrictText
 /// `latest_receipt_info` to mean "no subscription", change it before you use a responder. See <doc:ComingFromVerifyReceipt>.
 ///
 /// A transaction receipt of iOS 3 to 6 is answered as Apple did: `receipt` has the keys of its `purchase-info` with `_` for `-`, and strings as values.
-/// If its subscription's period has ended by ``clock``, the status is 21006, and `latest_expired_receipt_info` is the same object. Apple's server knew whether
+/// If its subscription's period has ended by the policy's clock, the status is 21006, and `latest_expired_receipt_info` is the same object. Apple's server knew whether
 /// the subscription had been renewed, and answered with the new period. The responder does not know.
 public struct VerifyReceiptResponder: Sendable {
     /// The environments whose receipts are answered with status 0.
@@ -30,9 +30,9 @@ public struct VerifyReceiptResponder: Sendable {
     ///
     /// With `exclude-old-transactions` in the request, it has only the latest period of each subscription, and all other purchases. The answer then
     /// contains `"latest_receipt_info_source":"in_app"`. It is as old as the receipt: later renewals, refunds and cancellations are missing.
-    public var fillsLatestReceiptInfo = false
-    /// The clock for `request_date`, and for status 21006; by default the system's.
-    public var clock: @Sendable () -> Instant = { .now }
+    public package(set) var fillsLatestReceiptInfo: Bool
+    /// The clock of the policy, for `request_date` and for status 21006.
+    package var clock: @Sendable () -> Instant
 
     /// Creates a responder for your apps.
     ///
@@ -40,11 +40,15 @@ public struct VerifyReceiptResponder: Sendable {
     ///   - bundleIDs: The bundle ids of your apps. The status for receipts of other apps is 21003.
     ///   - environments: The environments whose receipts are answered with status 0.
     ///   - trust: The certificates to trust; by default Apple's.
+    ///   - fillsLatestReceiptInfo: Whether the answer has a `latest_receipt_info`.
     /// - Throws: An error of the stage `verifier` if the configuration can accept nothing, or if libcrypto on this host cannot verify receipts.
     public init(
-        bundleIDs: Set<String>, environments: Set<AppStoreEnvironment>, trust: AppStoreTrust = .apple
+        bundleIDs: Set<String>, environments: Set<AppStoreEnvironment>, trust: AppStoreTrust = .apple,
+        fillsLatestReceiptInfo: Bool = false
     ) throws(VerificationError) {
-        try self.init(policy: VerificationPolicy(bundleIDs: bundleIDs, environments: environments), trust: trust)
+        try self.init(
+            policy: VerificationPolicy(bundleIDs: bundleIDs, environments: environments), trust: trust,
+            fillsLatestReceiptInfo: fillsLatestReceiptInfo)
     }
 
     /// Creates a responder that answers for every app, as Apple's server does.
@@ -54,11 +58,15 @@ public struct VerifyReceiptResponder: Sendable {
     /// - Parameters:
     ///   - environments: The environments whose receipts are answered with status 0.
     ///   - trust: The certificates to trust; by default Apple's.
+    ///   - fillsLatestReceiptInfo: Whether the answer has a `latest_receipt_info`.
     /// - Throws: An error of the stage `verifier` if the configuration can accept nothing, or if libcrypto on this host cannot verify receipts.
     public init(
-        answeringForEveryAppIn environments: Set<AppStoreEnvironment>, trust: AppStoreTrust = .apple
+        answeringForEveryAppIn environments: Set<AppStoreEnvironment>, trust: AppStoreTrust = .apple,
+        fillsLatestReceiptInfo: Bool = false
     ) throws(VerificationError) {
-        try self.init(policy: VerificationPolicy(bundleIDs: nil, environments: environments), trust: trust)
+        try self.init(
+            policy: VerificationPolicy(bundleIDs: nil, environments: environments), trust: trust,
+            fillsLatestReceiptInfo: fillsLatestReceiptInfo)
     }
 
     /// Creates a responder with a policy.
@@ -67,8 +75,13 @@ public struct VerifyReceiptResponder: Sendable {
     ///   - policy: The policy. Receipts from its environments are answered with status 0. Receipts from the other environment are verified with the rest of
     ///     the policy, because status 21007 and 21008 are for genuine receipts.
     ///   - trust: The certificates to trust; by default Apple's.
+    ///   - fillsLatestReceiptInfo: Whether the answer has a `latest_receipt_info`.
     /// - Throws: An error of the stage `verifier` if the configuration can accept nothing, or if libcrypto on this host cannot verify receipts.
-    public init(policy: VerificationPolicy, trust: AppStoreTrust = .apple) throws(VerificationError) {
+    public init(
+        policy: VerificationPolicy, trust: AppStoreTrust = .apple, fillsLatestReceiptInfo: Bool = false
+    ) throws(VerificationError) {
+        self.fillsLatestReceiptInfo = fillsLatestReceiptInfo
+        clock = policy.clock
         var policy = policy
         environments = policy.environments ?? trust.environments
         // The other environments need StoreKit Testing, or the verifier refuses them.
@@ -80,13 +93,24 @@ public struct VerifyReceiptResponder: Sendable {
         verifier = try AppStoreVerifier(policy: policy, trust: trust)
     }
 
+    /// Returns the responder with or without a `latest_receipt_info` in its answers.
+    @_spi(Surfaces) public func filling(latestReceiptInfo isFilled: Bool) -> Self {
+        var responder = self
+        responder.fillsLatestReceiptInfo = isFilled
+        return responder
+    }
+
     /// Answers a request.
     ///
     /// - Parameter body: The body of the request, as received.
     /// - Returns: The answer, also for a malformed request.
-    public func answer(to body: [UInt8]) -> VerifyReceiptAnswer {
-        let request = VerifyReceiptRequest(body.span, verifier.policy.limits)
-        let result = Result { () throws(VerificationError) in try verifier.verify(request.evidence, in: body.span) }
+    public func answer(to body: some EvidenceSource) -> VerifyReceiptAnswer {
+        body._withEvidenceBytes { answer(to: $0) }
+    }
+
+    private func answer(to body: Span<UInt8>) -> VerifyReceiptAnswer {
+        let request = VerifyReceiptRequest(body, verifier.policy.limits)
+        let result = Result { () throws(VerificationError) in try verifier.verify(request.evidence, in: body) }
         if case .failure(let error) = result, request.isUnreadable { return refusal(.unreadableRequest, error) }
         return answer(for: result, excludesOldTransactions: request.excludesOldTransactions)
     }

@@ -19,7 +19,7 @@ extension PurchaseHistory {
             state.isMade && !(state.isFinished && state.transaction.productType == .consumable)
         }
         return ReceiptBuilder(
-            bundleID: bundleID, environment: environment, purchases: purchases.map(purchase), creationDate: date)
+            bundleID: bundleID, environment: receiptType, purchases: purchases.map(purchase), creationDate: date)
     }
 
     private func purchase(_ state: HistoryState.TransactionState) -> ReceiptBuilder.Purchase {
@@ -66,7 +66,7 @@ extension PurchaseHistory {
         let transaction = state.transaction
         var builder = JWSBuilder.transaction(
             bundleID: bundleID, productID: transaction.productID, transactionID: transaction.transactionID,
-            environment: signedEnvironment, signedDate: history.date)
+            environment: environment, signedDate: history.date)
         builder.originalTransactionID = transaction.originalTransactionID
         builder.webOrderLineItemID = transaction.webOrderLineItemID
         builder.subscriptionGroupID = transaction.subscriptionGroupID
@@ -117,7 +117,7 @@ extension PurchaseHistory {
         let transaction = current.transaction
         var builder = JWSBuilder.renewalInfo(
             productID: transaction.productID, originalTransactionID: transaction.originalTransactionID,
-            environment: signedEnvironment, signedDate: state.date)
+            environment: environment, signedDate: state.date)
         builder.autoRenewProductID = subscription.nextProduct?.productID ?? transaction.productID
         builder.autoRenewStatus = status == .expired ? .off : subscription.renewalStatus
         builder.expirationIntent = state.expirationIntent(of: original)

@@ -121,7 +121,7 @@ extension PurchaseHistory {
         }
         var builder = JWSBuilder.notification(
             type, subtype: subtype, bundleID: bundleID,
-            appAppleID: signedEnvironment == .production ? "1234567890" : nil, environment: signedEnvironment,
+            appAppleID: environment == .production ? "1234567890" : nil, environment: environment,
             transaction: signed, renewalInfo: renewal, signedDate: date)
         builder.payload["data"]?["status"] = state.status(of: original).map { .integer($0.rawValue) }
         builder.notificationUUID = uuid([

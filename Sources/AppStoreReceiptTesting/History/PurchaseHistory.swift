@@ -18,8 +18,8 @@ public import SpanASN1
 public struct PurchaseHistory: Sendable {
     /// The app's bundle id.
     public let bundleID: String
-    /// The environment, which is also the type of the receipts.
-    public let environment: ReceiptBuilder.ReceiptType
+    /// The environment.
+    public let environment: AppStoreEnvironment
     /// The UUID that the app sets for purchases from now on. Receipts do not contain it.
     public var appAccountToken: String?
     /// A Boolean value that indicates whether receipts have a cancellation date [1712] for periods that an upgrade replaced.
@@ -41,7 +41,7 @@ public struct PurchaseHistory: Sendable {
     ///   - customer: The number of the customer, 1 to 499. Different customers have different transaction ids.
     ///   - appAccountToken: The UUID that the app sets for purchases; `nil` for none.
     public init(
-        bundleID: String, environment: ReceiptBuilder.ReceiptType = .production, customer: Int = 1,
+        bundleID: String, environment: AppStoreEnvironment = .production, customer: Int = 1,
         appAccountToken: String? = nil
     ) {
         precondition(1...499 ~= customer, "a customer's number is 1 to 499")
@@ -49,7 +49,7 @@ public struct PurchaseHistory: Sendable {
         self.environment = environment
         self.customer = customer
         self.appAccountToken = appAccountToken
-        cancelsUpgradedPeriodsInReceipts = environment == .production || environment == .productionVPP
+        cancelsUpgradedPeriodsInReceipts = environment == .production
     }
 
     /// A transaction of a history, as it was recorded.
@@ -249,21 +249,21 @@ extension PurchaseHistory {
     func identifier(_ number: Int, isLineItem: Bool = false) -> String {
         let offset = (isLineItem ? 500_000_000 : 0) + customer * 1_000_000 + number + 1
         return switch environment {
-        case .production, .productionVPP: String(340_000_000_000_000 + offset)
-        case .sandbox, .productionVPPSandbox: String(2_000_000_000_000_000 + offset)
-        case .xcode: String(number + (isLineItem ? 1_000_000 : 0))
+        case .production: String(340_000_000_000_000 + offset)
+        case .sandbox: String(2_000_000_000_000_000 + offset)
+        case .xcode, .localTesting: String(number + (isLineItem ? 1_000_000 : 0))
         }
     }
 
     /// The customer's download of the app.
     var appTransactionID: String { String(700_000_000_000_000_000 + customer) }
 
-    /// The environment as transactions have it.
-    var signedEnvironment: AppStoreEnvironment {
+    /// The type of the receipts.
+    var receiptType: ReceiptBuilder.ReceiptType {
         switch environment {
-        case .production, .productionVPP: .production
-        case .sandbox, .productionVPPSandbox: .sandbox
-        case .xcode: .xcode
+        case .production: .production
+        case .sandbox: .sandbox
+        case .xcode, .localTesting: .xcode
         }
     }
 }

@@ -173,7 +173,7 @@ private func compareReceipt(_ input: [UInt8], _ theirs: OpaquePointer) {
         Statistics.shared.count(.verifiesLess, "receipt: " + reason)
     } catch {
         guard unsafe verifies(theirs, input) else { return Statistics.shared.count(.neitherVerifies) }
-        Statistics.shared.count(.verifiesMore, ours: error.code, of: "receipt")
+        Statistics.shared.count(.verifiesMore, ours: error.code.rawValue, of: "receipt")
     }
 }
 
@@ -191,7 +191,7 @@ private func compareMessage(_ input: [UInt8], _ theirs: OpaquePointer) {
         Statistics.shared.count(.verifiesLess, "message: " + reason)
     } catch {
         guard unsafe verifies(theirs, input) else { return Statistics.shared.count(.neitherVerifies) }
-        Statistics.shared.count(.verifiesMore, ours: error.code, of: "message")
+        Statistics.shared.count(.verifiesMore, ours: error.code.rawValue, of: "message")
     }
 }
 

@@ -60,7 +60,7 @@ private func verify(_ input: [UInt8]) {
         checkError(error, input)
     }
     // Xcode sends one certificate.
-    guard case .failure(let error) = verdict, error.code == "certificate-count" else { return }
+    guard case .failure(let error) = verdict, error.code == .certificateCount else { return }
     let testing = Result { () throws(VerificationError) in try xcode.verify(input) }
     switch testing {
     case .success(let evidence): checkPayloads(evidenceText(input), evidence)
@@ -234,22 +234,22 @@ private func onOneLine(_ value: ArraySlice<UInt8>) -> [UInt8] {
 private func checkBatch(_ piece: [UInt8]) {
     let verdict = warm.verdict(on: piece.span)
     for isBrief in [false, true] {
-        let line = Array(verdict.json(isBrief: isBrief).utf8)
+        let line = Array((isBrief ? verdict.briefJSON : verdict.json).utf8)
         check(SimpleJSON(line, maximumDepth: 70)?.members.isEmpty == false, "a verdict that is no object")
         check(!line.contains(0x0A) && !line.contains(0x0D), "a verdict of several lines")
     }
     guard let tree = SimpleJSON(piece, maximumDepth: 70), case .object(let members) = tree.value else { return }
     let evidence = members.filter { evidenceNames.contains($0.name) }
     if evidence.count != 1 { check((try? verdict.result.get()) == nil, "\(evidence.count) pieces of evidence in one") }
-    if !verdict.otherMembers.isEmpty {
-        let others = SimpleJSON(verdict.otherMembers, maximumDepth: 70)?.members ?? []
+    if !verdict.otherBytes.isEmpty {
+        let others = SimpleJSON(verdict.otherBytes, maximumDepth: 70)?.members ?? []
         let received = members.filter { member in
             !evidenceNames.contains(member.name) && others.contains { $0.name == member.name }
         }
         check(!others.isEmpty && others.map(\.name) == received.map(\.name), "other members than were sent")
         for (one, other) in zip(others, received) {
             let (answered, sent) = (
-                verdict.otherMembers[one.value.range], onOneLine(escapingHidden(piece[other.value.range])[...])
+                verdict.otherBytes[one.value.range], onOneLine(escapingHidden(piece[other.value.range])[...])
             )
             check(answered.elementsEqual(sent), "another value than was sent")
         }

@@ -47,7 +47,7 @@ extension ReportPiece {
         let anchors: [TrustAnchor] =
             switch trust.base {
             case .roots(let anchors), .storeKitTesting(let anchors): anchors
-            case .apple, .adding: TrustAnchor.appleRoots
+            case .apple: TrustAnchor.appleRoots
             }
         let known = (embeddedCertificates() + trust.transactionReceiptIssuers.map(\.der) + anchors.map(\.der))
             .map(CertificateFacts.init)

@@ -42,7 +42,7 @@ struct ReportPiece: Sendable {
     var kind: Phrase { parts.first.map { $0.phrase ?? .storeKitJWS } ?? .unknownKind }
 
     /// The verification of a piece that was verified.
-    var verification: Verification? { parts.first?.verification }
+    var verification: SignerVerification? { parts.first?.verification }
 }
 
 extension EvidencePart {
@@ -127,7 +127,7 @@ enum Check: Int, CaseIterable, Sendable {
         case .payload: self = .payload
         case .policy: self = .policy
         // The policy lacks what it would have to compare; all before it has passed.
-        case .verifier where error.code == "no-app-apple-id": self = .policy
+        case .verifier where error.code == .noAppAppleID: self = .policy
         default: return nil
         }
     }

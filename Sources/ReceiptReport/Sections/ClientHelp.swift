@@ -7,7 +7,7 @@
         html.element(.dl, .style(.facts)) { html in
             for kind in InputError.Kind.ofClients {
                 let error = VerificationError(.input(InputError(kind, armor: nil, offset: 0)))
-                html.element(.dt) { $0.element(.code, text: error.code) }
+                html.element(.dt) { $0.element(.code, text: error.code.rawValue) }
                 html.element(.dd) { html in
                     html.element(.p, text: error.sentence(in: html.language))
                     html.element(.p, text: error.advice(for: audience, in: html.language))

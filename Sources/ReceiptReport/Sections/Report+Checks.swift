@@ -67,8 +67,10 @@ extension Report {
                 if advises(error), !advice.isEmpty { fact(.remedy, &html) { $0.text(advice) } }
                 place(of: error, in: piece, &html)
                 fact(.code, &html) { html in
-                    guard let helpPath, error.fault.page != nil else { return html.element(.code, text: error.code) }
-                    html.link(helpPath, error.code)
+                    guard let helpPath, error.fault.page != nil else {
+                        return html.element(.code, text: error.code.rawValue)
+                    }
+                    html.link(helpPath, error.code.rawValue)
                 }
             }
         }

@@ -270,7 +270,7 @@ extension Entitlements.Item {
     fileprivate var refundDate: Instant? {
         if case .upgraded = access { return nil }
         guard purchase.isRevoked == true else { return nil }
-        return purchase.revocationDate ?? until ?? purchase.purchaseDate
+        return purchase.revocationDate ?? accessEndDate ?? purchase.purchaseDate
     }
 }
 
@@ -278,10 +278,10 @@ extension Report.Lane {
     fileprivate mutating func add(_ period: Entitlements.Item, after previous: Entitlements.Item?, at date: Instant) {
         let purchase = period.purchase
         let start = purchase.purchaseDate
-        let paid = purchase.expiresDate ?? period.until ?? start
-        let end = max(start, period.until ?? paid)
+        let paid = purchase.expiresDate ?? period.accessEndDate ?? start
+        let end = max(start, period.accessEndDate ?? paid)
         var replacedBefore = false
-        if let previous, let end = previous.until {
+        if let previous, let end = previous.accessEndDate {
             if end < start, end.duration(to: start) > .seconds(60) {
                 gaps.append(Bar(style: .gap, start: end, end: start))
                 events.append(Event(date: end, phrase: .eventGap, slots: [.date(start)]))
@@ -319,7 +319,7 @@ extension Report.Lane {
     }
 
     fileprivate mutating func addEnd(of last: Entitlements.Item, at date: Instant) {
-        guard last.refundDate == nil, let end = last.until else { return }
+        guard last.refundDate == nil, let end = last.accessEndDate else { return }
         if case .upgraded = last.access { return }
         events.append(Event(date: end, phrase: end <= date ? .eventExpired : .eventExpires))
     }
@@ -327,7 +327,7 @@ extension Report.Lane {
     fileprivate mutating func addOneTime(_ item: Entitlements.Item, at date: Instant) {
         let purchase = item.purchase
         let isRestored = !item.firstTransactionID.hasSameBytes(as: purchase.transactionID)
-        if let end = item.until, item.refundDate == nil, end > purchase.purchaseDate {
+        if let end = item.accessEndDate, item.refundDate == nil, end > purchase.purchaseDate {
             bars.append(
                 Bar(style: purchase.purchaseDate > date ? .future : .paid, start: purchase.purchaseDate, end: end))
         }

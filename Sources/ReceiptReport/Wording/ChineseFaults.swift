@@ -165,6 +165,7 @@ enum ChineseFaults {
         "a verifier needs at least one root certificate to trust": "验证器至少需要信任一份根证书",
         "a verifier needs at least one environment to accept": "验证器至少需要接受一个环境",
         "a verifier needs at least one bundle id to accept": "验证器至少需要接受一个 Bundle ID",
+        "the options accept several environments, and the decision names none": "选项接受多个环境，而判定没有指定环境",
         "the environments `xcode` and `local-testing` require StoreKit Testing trust, and it accepts no other environments":
             "环境 `xcode` 和 `local-testing` 需要信任 StoreKit Testing，且不接受其他环境",
         "a root certificate cannot be used": "无法使用某份根证书",

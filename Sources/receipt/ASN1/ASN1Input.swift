@@ -72,7 +72,7 @@ extension ASN1InputError: CustomStringConvertible {
         case .empty: InputError.Kind.emptyInput.rawValue
         case .tooLarge: InputError.Kind.inputTooLarge.rawValue
         case .pem: InputError.Kind.invalidPEM.rawValue
-        case .json(let error), .jws(let error): error.code
+        case .json(let error), .jws(let error): error.code.rawValue
         }
     }
 

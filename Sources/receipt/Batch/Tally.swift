@@ -9,7 +9,7 @@ enum LineResult: Sendable {
     init(_ result: Result<VerifiedEvidence, VerificationError>) {
         switch result {
         case .success: self = .verified
-        case .failure(let error): self = .refused(code: error.code, ExitStatus(amongOthers: error))
+        case .failure(let error): self = .refused(code: error.code.rawValue, ExitStatus(amongOthers: error))
         }
     }
 }

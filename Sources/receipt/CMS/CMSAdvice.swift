@@ -17,7 +17,7 @@ struct CMSAdvice {
             sentences = [kind.rawValue]
         } else if case .refused(let error) = verdict {
             if let advice = Self.advice(for: error, received) { sentences.append(advice) }
-            if error.code == "untrusted-chain" {
+            if error.code == .untrustedChain {
                 sentences += refusedRoots.map { "A root is not used: \($0)." }
             }
         }
@@ -26,33 +26,33 @@ struct CMSAdvice {
 
     private static func advice(for error: CMSVerificationError, _ received: [UInt8]) -> String? {
         switch error.code {
-        case "untrusted-chain":
+        case .untrustedChain:
             """
             If the message lacks an issuer's certificate, add it with --intermediate. To trust the authority that issued \
             the signer's certificate, pass its root with --root.
             """
-        case "missing-signer-certificate": "Add the signer's certificate with --intermediate."
-        case "certificate-expired":
+        case .missingSignerCertificate: "Add the signer's certificate with --intermediate."
+        case .certificateExpired:
             """
             To validate the certificates at the time that each signer states, pass --at signing; at a date when the \
             message is known to have existed, --at DATE.
             """
-        case "certificate-not-yet-valid": "Validate the certificates at a later date with --at DATE."
-        case "missing-signing-time": "Validate the certificates at a date that you know with --at DATE."
-        case "future-signing-time": "Check this host's clock, or validate at a later date with --at DATE."
-        case "weak-algorithm" where usesSHA1(received):
+        case .certificateNotYetValid: "Validate the certificates at a later date with --at DATE."
+        case .missingSigningTime: "Validate the certificates at a date that you know with --at DATE."
+        case .futureSigningTime: "Check this host's clock, or validate at a later date with --at DATE."
+        case .weakAlgorithm where usesSHA1(received):
             "To accept SHA-1, pass --allow-sha1: its collisions can be forged."
-        case "missing-content": "The message is detached: pass what was signed with --content."
-        case "unexpected-content": "The message contains its content: leave out --content."
-        case "content-digest-mismatch":
+        case .missingContent: "The message is detached: pass what was signed with --content."
+        case .unexpectedContent: "The message contains its content: leave out --content."
+        case .contentDigestMismatch:
             """
             If the message is detached, the content must be exactly what was signed: mail is signed with CRLF at the end of \
             each line.
             """
-        case "invalid-extended-key-usage": "The signer's certificate is for another purpose than --purpose requires."
-        case "missing-revocation-list":
+        case .invalidExtendedKeyUsage: "The signer's certificate is for another purpose than --purpose requires."
+        case .missingRevocationList:
             "Add the current list of each issuer with --crl; --revocation signer needs only that of the signer's issuer."
-        case "malformed-certificate": "The issuer must replace the certificate: no root makes it valid."
+        case .malformedCertificate: "The issuer must replace the certificate: no root makes it valid."
         default: nil
         }
     }

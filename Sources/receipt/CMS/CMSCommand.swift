@@ -135,7 +135,7 @@ struct CMSCommand: Command {
             verifier.map { (verifier, _) in
                 Result { () throws(CMSVerificationError) in
                     try verifier.verify(
-                        message, detachedContent: content, at: date, usesSigningTimes: usesSigningTimes)
+                        message, content, nil, date, usesSigningTimes: usesSigningTimes)
                 }
             })
         let report = CMSReport(
@@ -179,9 +179,9 @@ struct CMSCommand: Command {
         policy.certificatePolicies = certificatePolicies
         policy.algorithms.allowsSHA1 = allowsSHA1
         do throws(CMSVerificationError) {
-            let verifier = try CMSVerifier(policy: policy)
-            let refused = verifier.refusedAnchors.sorted { $0.key < $1.key }
-            return (verifier, refused.map { "\(places.roots[$0]): \($1)" })
+            var refused: [String] = []
+            let verifier = try CMSVerifier(policy: policy) { refused.append("\(places.roots[$0]): \($1)") }
+            return (verifier, refused)
         } catch {
             throw .policy(error, places.place(of: error))
         }

@@ -188,7 +188,7 @@ extension CMSReport {
         case .refused(let error):
             writer.member("verified", false)
             writer.object("error") { writer in
-                writer.member("code", error.code)
+                writer.member("code", error.code.rawValue)
                 writer.member("message", error.description)
                 if !advice.isEmpty { writer.member("advice", advice) }
                 if let offset = error.offset { writer.member("offset", offset) }

@@ -78,7 +78,7 @@ struct GettingStartedTests {
         let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: Minted.authority)
         let verifier = try makeVerifier()
         check(Base64.encode(receipt.span), with: verifier)
-        #expect(verifier.counts.refused == ["untrusted-chain": 1])
+        #expect(verifier.counts.refused == [.untrustedChain: 1])
         #expect(throws: VerificationError.self) { try AppStoreVerifier(policy: modernPolicy()).verify(receipt) }
     }
 
@@ -95,13 +95,13 @@ struct GettingStartedTests {
     @Test func `what a certificate signs is refused from the day on that it is distrusted`() throws {
         let receipt = try ReceiptBuilder(bundleID: "com.example.app").signed(by: Minted.authority)
         let signer = try Minted.verifier().verifyReceipt(receipt).verification.signer
-        let other = try #require(Fingerprint(hex: String(repeating: "0", count: 64)))
-        let stolen = try #require(Fingerprint(hex: signer.description))
+        let other = try #require(Fingerprint(String(repeating: "0", count: 64)))
+        let stolen = try #require(Fingerprint(signer.description))
         let trust = try Minted.trust
         _ = try makeVerifier(distrusting: other, trust: trust).verify(receipt)
         let verifier = try makeVerifier(distrusting: stolen, trust: trust)
         let error = #expect(throws: VerificationError.self) { try verifier.verify(receipt) }
-        #expect(error?.code == "distrusted-certificate")
+        #expect(error?.code == .distrustedCertificate)
         #expect(verifier.policy.distrusted == [stolen])
     }
 

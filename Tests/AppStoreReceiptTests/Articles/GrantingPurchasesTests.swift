@@ -50,25 +50,25 @@ enum Outcome: Equatable {
 /// Who owns which purchases.
 struct Ledger {
     /// The products that you sell, with their types: old evidence does not say them.
-    let catalog: [String: StatedProductType]
+    let catalog: ProductCatalog
     /// The account that owns a line of purchases, and the transaction by which it does.
     private var owners: [String: (account: String, transactionID: String)] = [:]
     /// The line of each transaction.
     private var lines: [String: String] = [:]
     /// Everything that was ever signed about the purchases of a line, without copies.
-    private var purchases: [String: Set<Purchase>] = [:]
-    private var renewals: [String: Set<SubscriptionRenewal>] = [:]
+    private var purchases: [String: Set<StoredPurchase>] = [:]
+    private var renewals: [String: Set<StoredRenewal>] = [:]
     /// The account that was granted a purchase, and what it gave when it was last decided, by the purchase's key.
     private var granted: [String: (account: String, access: Entitlements.Access)] = [:]
     /// The key under which each transaction was granted.
     private var keys: [String: String] = [:]
 
-    init(catalog: [String: StatedProductType]) { self.catalog = catalog }
+    init(catalog: ProductCatalog) { self.catalog = catalog }
 
     /// Grants a recorded purchase once, to the account that brought one of its line first.
     mutating func redeem(_ purchase: Purchase, for account: String, at now: Instant) -> Outcome {
         let line = line(of: purchase)
-        guard catalog.keys.contains(purchase.productID) else { return .notGrantable }
+        guard catalog[purchase.productID] != nil else { return .notGrantable }
         guard isPurchase(purchase, for: account) else { return .notYours }
         guard owners[line]?.account ?? account == account else { return .belongsToAnother }
         if owners[line] == nil { owners[line] = (account, purchase.transactionID) }
@@ -81,7 +81,7 @@ struct Ledger {
         case .notYet: return .tooEarly
         case .expired, .upgraded: return .expired
         case .revoked: return .revoked
-        case .lengthUnknown, .undetermined: return .notGrantable
+        default: return .notGrantable  // What is not known, also to this version.
         }
         // Together, the transactions of a purchase have all keys that it had.
         for item in items where item.purchaseKey == key { take(item, as: key, for: account) }
@@ -112,7 +112,7 @@ struct Ledger {
         for item in entitlements.items {
             guard let key = item.purchaseKey else { continue }
             take(item, as: key, for: account)
-            let mayGrant = catalog.keys.contains(item.productID) && isPurchase(item.purchase, for: account)
+            let mayGrant = catalog[item.productID] != nil && isPurchase(item.purchase, for: account)
             let isKnown = granted[key]?.account == account
             guard isKnown || (granted[key] == nil && item.access.isGrantable && mayGrant) else { continue }
             keys[item.transactionID] = key
@@ -144,14 +144,14 @@ struct Ledger {
     @discardableResult
     mutating func record(_ evidence: VerifiedEvidence) -> Set<String> {
         var originals: Set<String> = []
-        for purchase in evidence.purchases.map(\.purchase) {
-            let line = line(of: purchase)
+        for purchase in evidence.purchases.map({ StoredPurchase($0) }) {
+            let line = line(of: purchase.purchase)
             let old = lines.updateValue(line, forKey: purchase.transactionID)
             if let old, old != line { move(purchase.transactionID, from: old, to: line) }
             purchases[line, default: []].insert(purchase)
             originals.insert(purchase.originalTransactionID)
         }
-        for renewal in evidence.renewals.map({ SubscriptionRenewal($0) }) {
+        for renewal in evidence.renewals.map({ StoredRenewal($0) }) {
             renewals[renewal.originalTransactionID, default: []].insert(renewal)
             originals.insert(renewal.originalTransactionID)
         }
@@ -173,7 +173,7 @@ struct Ledger {
     func entitlements(of account: String, at date: Instant) -> Entitlements {
         let known = owners.filter { $0.value.account == account }.flatMap { purchases[$0.key, default: []] }
         return Entitlements(
-            trustingStored: known,
+            stored: known,
             renewals: Set(known.map(\.originalTransactionID)).flatMap { renewals[$0, default: []] }, at: date,
             productTypes: catalog)
     }
@@ -198,7 +198,7 @@ extension PurchaseEndpoint {
     private static let signed = JWSBuilder.defaultDate
 
     init() throws {
-        let catalog: [String: StatedProductType] = [
+        let catalog: ProductCatalog = [
             "pro": .nonConsumable, "coins": .consumable, "month": .nonRenewing(days: 30),
         ]
         endpoint = PurchaseEndpoint(verifier: try Minted.verifier(), ledger: Ledger(catalog: catalog))

@@ -9,16 +9,16 @@ import Testing
 /// Returns the accounts whose evidence is refused, with the reason. A line is `{"account":…,"receipt-data":…}`.
 func refusals(in lines: some Sequence<[UInt8]> & Sendable, _ verifier: AppStoreVerifier) -> [String] {
     var refusals: [String] = []
-    verifier.verifyAll(lines) { verdict in
+    verifier.forEachVerdict(on: lines) { verdict in
         guard case .failure(let error) = verdict.result else { return }
-        refusals.append(error.code + " " + String(decoding: verdict.otherMembers, as: UTF8.self))
+        refusals.append("\(error.code) \(verdict.otherMembers?.text ?? "")")
     }
     return refusals
 }
 
 func transactionIDs(in lines: some Sequence<[UInt8]> & Sendable, _ verifier: AppStoreVerifier) -> [[String]] {
     var ids: [[String]] = []
-    verifier.verifyAll(lines, concurrency: 4, transform: { (try? $0.result.get().transactionIDs) ?? [] }) {
+    verifier.forEachVerdict(on: lines, concurrency: 4, transform: { (try? $0.result.get().transactionIDs) ?? [] }) {
         ids.append($0)
     }
     return ids
@@ -27,7 +27,7 @@ func transactionIDs(in lines: some Sequence<[UInt8]> & Sendable, _ verifier: App
 func record<Messages: AsyncSequence & Sendable>(
     _ messages: Messages, _ verifier: AppStoreVerifier, in log: TransactionLog
 ) async throws where Messages.Element == [UInt8] {
-    for try await verdict in verifier.verifyAll(messages, concurrency: 64) {
+    for try await verdict in verifier.verdicts(on: messages, concurrency: 64) {
         if case .success(let evidence) = verdict.result { await log.append(evidence.transactionIDs) }
     }
 }

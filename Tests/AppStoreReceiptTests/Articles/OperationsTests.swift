@@ -13,7 +13,7 @@ extension VerifierCounts {
     /// The counters in the text format of Prometheus.
     var prometheusText: String {
         var lines = ["# TYPE receipt_verdicts_total counter", "receipt_verdicts_total{code=\"verified\"} \(verified)"]
-        for (code, count) in refused.sorted(by: { $0.key < $1.key }) {
+        for (code, count) in refused.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             lines.append("receipt_verdicts_total{code=\"\(code)\"} \(count)")
         }
         lines += [

@@ -6,18 +6,18 @@ import Testing
 
 // The code of README.md, word for word; the last test here compares them.
 
-/// Keeps what a client sent, and returns what the account has now. Your server has authenticated the account.
+/// Stores what a client sent, and updates what the account has. Your server has authenticated the account.
 func redeem(_ body: [UInt8], account: String, _ verifier: AppStoreVerifier, _ store: some PurchaseStore) throws {
     let evidence = try verifier.verify(body)  // a receipt, a transaction's jwsRepresentation, or JSON with one
-    let renewals = evidence.renewals.map { SubscriptionRenewal($0) }
-    try store.add(evidence.purchases.map(\.purchase), renewals, firstOwner: account)
+    let renewals = evidence.renewals.map { StoredRenewal($0) }
+    try store.add(evidence.purchases.map { StoredPurchase($0) }, renewals, firstOwner: account)
     try decide(for: account, store)
 }
 
 /// Decides what an account has now. Call it again at the date that it keeps: a renewal begins, or a refund takes effect.
 func decide(for account: String, _ store: some PurchaseStore) throws {
     let known = try store.everything(of: account)
-    let now = Entitlements(trustingStored: known.purchases, renewals: known.renewals, at: .now)
+    let now = Entitlements(stored: known.purchases, renewals: known.renewals, at: .now)
     for item in now.items {
         print(item.transactionID, item.productID, item.access.code)
         guard let key = item.purchaseKey else { continue }
@@ -28,8 +28,8 @@ func decide(for account: String, _ store: some PurchaseStore) throws {
 
 /// Your database. `add` keeps each original transaction for the account that brought it first, and throws for others.
 protocol PurchaseStore {
-    func add(_ purchases: [Purchase], _ renewals: [SubscriptionRenewal], firstOwner account: String) throws
-    func everything(of account: String) throws -> (purchases: [Purchase], renewals: [SubscriptionRenewal])
+    func add(_ purchases: [StoredPurchase], _ renewals: [StoredRenewal], firstOwner account: String) throws
+    func everything(of account: String) throws -> (purchases: [StoredPurchase], renewals: [StoredRenewal])
     func set(_ access: Entitlements.Access, of key: String, formerly: [String], for account: String) throws
     func decideAgain(for account: String, at date: Instant?) throws
 }
@@ -38,13 +38,13 @@ protocol PurchaseStore {
 private final class MemoryStore: PurchaseStore {
     struct BelongsToAnother: Error {}
 
-    private var purchases: [(account: String, purchase: Purchase)] = []
-    private var renewals: [SubscriptionRenewal] = []
+    private var purchases: [(account: String, purchase: StoredPurchase)] = []
+    private var renewals: [StoredRenewal] = []
     /// What each account was granted, by purchase key.
     private(set) var grants: [String: (account: String, access: Entitlements.Access)] = [:]
     private(set) var nextChange: Instant?
 
-    func add(_ purchases: [Purchase], _ renewals: [SubscriptionRenewal], firstOwner account: String) throws {
+    func add(_ purchases: [StoredPurchase], _ renewals: [StoredRenewal], firstOwner account: String) throws {
         for purchase in purchases {
             let isForeign = self.purchases.contains {
                 $0.purchase.originalTransactionID == purchase.originalTransactionID && $0.account != account
@@ -55,7 +55,7 @@ private final class MemoryStore: PurchaseStore {
         self.renewals += renewals
     }
 
-    func everything(of account: String) -> (purchases: [Purchase], renewals: [SubscriptionRenewal]) {
+    func everything(of account: String) -> (purchases: [StoredPurchase], renewals: [StoredRenewal]) {
         (purchases.filter { $0.account == account }.map(\.purchase), renewals)
     }
 
@@ -69,7 +69,7 @@ private final class MemoryStore: PurchaseStore {
 
     /// What the README's function prints of each purchase.
     var lines: [String] {
-        Entitlements(trustingStored: purchases.map(\.purchase), at: .now).items.map {
+        Entitlements(stored: purchases.map(\.purchase), renewals: [], at: .now).items.map {
             "\($0.transactionID) \($0.productID) \($0.access.code)"
         }
     }
@@ -98,7 +98,7 @@ private final class MemoryStore: PurchaseStore {
         let readme = try Project.text("README.md")
         #expect(readme.contains("```\n" + store.lines.joined(separator: "\n") + "\n```"), "\(store.lines)")
         #expect(throws: MemoryStore.BelongsToAnother.self) { try redeem(coins, account: "ben", verifier, store) }
-        #expect(store.grants.values.map { "\($0.access.code)" }.sorted() == ["active", "consumable", "revoked"])
+        #expect(store.grants.values.map { $0.access.code }.sorted() == ["active", "consumable", "revoked"])
         // A restored copy is no other grant.
         let copy = try transaction("1004", "level", ("type", "Non-Consumable"), ("originalTransactionId", "1003"))
         try redeem(copy, account: "anna", verifier, store)

@@ -38,10 +38,11 @@ import Testing
         init(_ entitlements: Entitlements) {
             items = entitlements.items.map {
                 Item(
-                    access: $0.access, until: $0.until, quantity: $0.quantity, seats: [$0.seats, $0.periodSeats],
+                    access: $0.access, until: $0.accessEndDate, quantity: $0.quantity,
+                    seats: [$0.seats, $0.periodSeats],
                     ownedQuantity: $0.ownedQuantity)
             }
-            subscriptions = entitlements.subscriptions.map { [$0.expiresDate, $0.currentPeriod.purchaseDate] }
+            subscriptions = entitlements.subscriptions.map { [$0.expiresDate, $0.currentPeriod.purchase.purchaseDate] }
         }
     }
 
@@ -160,7 +161,7 @@ import Testing
                     }
                 } catch let error as VerificationError {
                     seen.insert(name)
-                    #expect(meaning == .refused && error.code == "unknown-environment", "\(name) of \(file): \(error)")
+                    #expect(meaning == .refused && error.code == .unknownEnvironment, "\(name) of \(file): \(error)")
                 }
             }
         }

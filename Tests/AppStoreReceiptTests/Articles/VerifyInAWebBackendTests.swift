@@ -27,7 +27,7 @@ func routes(_ app: Application, _ shop: Shop) {
         do throws(VerificationError) {
             return Redeemed(finish: try await shop.redeem(request.body.string ?? "", account: account.id))
         } catch {
-            throw Abort(HTTPResponseStatus(statusCode: error.category.httpStatus), reason: error.code)
+            throw Abort(HTTPResponseStatus(statusCode: error.category.httpStatus), reason: error.code.rawValue)
         }
     }
 }
@@ -41,7 +41,7 @@ func addRoutes(to router: Router<AppRequestContext>, _ shop: Shop) {
         do throws(VerificationError) {
             return ReceiptResponse(finish: try await shop.redeem(String(buffer: body), account: account.id))
         } catch {
-            throw HTTPError(HTTPResponse.Status(code: error.category.httpStatus), message: error.code)
+            throw HTTPError(HTTPResponse.Status(code: error.category.httpStatus), message: error.code.rawValue)
         }
     }
 }

@@ -27,7 +27,9 @@ import Testing
     private func verdict(_ piece: String) -> BatchVerdict { verifier.verdict(on: Array(piece.utf8)) }
 
     private func object(_ verdict: BatchVerdict, isBrief: Bool = false) throws -> [String: Any] {
-        try #require(JSONSerialization.jsonObject(with: Data(verdict.json(isBrief: isBrief).utf8)) as? [String: Any])
+        try #require(
+            JSONSerialization.jsonObject(with: Data((isBrief ? verdict.briefJSON : verdict.json).utf8))
+                as? [String: Any])
     }
 
     @Test func `all forms of evidence are told apart`() throws {
@@ -37,7 +39,7 @@ import Testing
             "{\"receipt\\u002ddata\" : \"\(text)\\r\\n\"}", "{\"signedPayload\":\"\(base64)\"}",
         ] {
             let verdict = verdict(piece)
-            #expect(verdict.otherMembers.isEmpty)
+            #expect(verdict.otherMembers == nil)
             #expect(try verdict.result.get().transactionIDs.sorted() == ["007", "8"])
             #expect(try verdict.result.get().bundleID == Minted.bundleID)
             #expect(try verdict.result.get().environment == .production)
@@ -72,7 +74,7 @@ import Testing
             Issue.record("\(piece) was verified")
             return
         }
-        #expect(error.code == code)
+        #expect(error.code.rawValue == code)
         #expect(try (object(verdict)["error"] as? [String: Any])?["code"] as? String == code)
     }
 
@@ -88,21 +90,21 @@ import Testing
         let evidence = "\"receipt-data\":\"\(kind == "genuine" ? base64 : kind)\""
         for piece in [members + "," + evidence, evidence + " , " + members] {
             let verdict = verdict("{\(piece)}")
-            #expect(String(decoding: verdict.otherMembers, as: UTF8.self) == "{\(members)}")
-            #expect(verdict.json().hasPrefix("{\"input\":{\(members)},\"verified\":\(kind == "genuine"),"))
-            #expect(verdict.json(isBrief: true).hasPrefix("{\"input\":{\(members)},\"verified\":\(kind == "genuine"),"))
+            #expect(verdict.otherMembers?.text == "{\(members)}")
+            #expect(verdict.json.hasPrefix("{\"input\":{\(members)},\"verified\":\(kind == "genuine"),"))
+            #expect(verdict.briefJSON.hasPrefix("{\"input\":{\(members)},\"verified\":\(kind == "genuine"),"))
             _ = try object(verdict)
         }
         // Also where the evidence is missing.
-        #expect(String(decoding: verdict("{\(members)}").otherMembers, as: UTF8.self) == "{\(members)}")
+        #expect(verdict("{\(members)}").otherMembers?.text == "{\(members)}")
     }
 
     @Test func `a verdict is one line, wherever the sender breaks lines`() throws {
         let forged = "{\"verified\":true,\"transaction_ids\":[\"1\"]}"
         for lineBreak in ["\n", "\r", "\r\n"] {
             let verdict = verdict("{\"receipt-data\":\"MIIB\",\(lineBreak)\"a\":[\(lineBreak)\(forged)\(lineBreak)]}")
-            #expect(!verdict.json().contains { $0.isNewline })
-            #expect(verdict.json().hasPrefix("{\"input\":{\"a\":[\(forged)]},\"verified\":false,"))
+            #expect(!verdict.json.contains { $0.isNewline })
+            #expect(verdict.json.hasPrefix("{\"input\":{\"a\":[\(forged)]},\"verified\":false,"))
         }
     }
 
@@ -120,8 +122,9 @@ import Testing
             let own = self.verdict(evidence)
             for isBrief in [false, true] {
                 #expect(
-                    verdict.json(isBrief: isBrief)
-                        == "{\"input\":{\"id\":1,\"\(name)\":true,\"b\":2},\(own.json(isBrief: isBrief).dropFirst())")
+                    (isBrief ? verdict.briefJSON : verdict.json)
+                        == "{\"input\":{\"id\":1,\"\(name)\":true,\"b\":2},\((isBrief ? own.briefJSON : own.json).dropFirst())"
+                )
             }
             let members = try object(verdict)
             #expect(
@@ -132,20 +135,20 @@ import Testing
 
     @Test func `a verdict is printed as that of one receipt, or in brief`() throws {
         let one = try verifier.verifyReceipt(receipt).json
-        #expect(verdict(base64).json() == one)
-        #expect(verdict("{\"receipt-data\":\"\(base64)\"}").json() == one)
+        #expect(verdict(base64).json == one)
+        #expect(verdict("{\"receipt-data\":\"\(base64)\"}").json == one)
         let ids = try verifier.verifyReceipt(receipt).inAppPurchases.compactMap(\.transactionID)
         #expect(
-            verdict(base64).json(isBrief: true) == """
+            verdict(base64).briefJSON == """
                 {"verified":true,"schema":1,"bundle_id":"com.example.app","environment":"production",\
                 "transaction_ids":["\(ids[0])","\(ids[1])"]}
                 """)
         #expect(
-            verdict("{\"id\":1,\"signedTransactionInfo\":\"\(transaction)\"}").json(isBrief: true) == """
+            verdict("{\"id\":1,\"signedTransactionInfo\":\"\(transaction)\"}").briefJSON == """
                 {"input":{"id":1},"verified":true,"schema":1,"bundle_id":"com.example.app","environment":"production",\
                 "transaction_ids":["1000"]}
                 """)
-        #expect(verdict("MIIB").json(isBrief: true) == verdict("MIIB").json())
+        #expect(verdict("MIIB").briefJSON == verdict("MIIB").json)
     }
 
     @Test func `verdicts are counted with the verifier's others`() {
@@ -153,7 +156,7 @@ import Testing
         #expect(verifier.counts.verified == 2)
         #expect(
             verifier.counts.refused == [
-                "missing-receipt-data": 1, "invalid-json": 1, "unrecognized-form": 1,
+                .missingReceiptData: 1, .invalidJSON: 1, .unrecognizedForm: 1,
             ])
     }
 
@@ -165,18 +168,18 @@ import Testing
     private func check(_ verdicts: [BatchVerdict]) {
         #expect(verdicts.count == 300)
         for (index, verdict) in verdicts.enumerated() {
-            #expect(String(decoding: verdict.otherMembers, as: UTF8.self) == "{\"id\":\(index)}")
+            #expect(verdict.otherMembers?.text == "{\"id\":\(index)}")
             #expect((try? verdict.result.get()) == nil ? index % 3 == 0 : index % 3 != 0)
         }
     }
 
     @Test func `many pieces have their verdicts in order, a broken one among them`() {
         var verdicts: [BatchVerdict] = []
-        verifier.verifyAll(pieces, concurrency: 3) { verdicts.append($0) }
+        verifier.forEachVerdict(on: pieces, concurrency: 3) { verdicts.append($0) }
         check(verdicts)
         var lines: [String] = []
-        verifier.verifyAll(pieces, transform: { $0.json() }, { lines.append($0) })
-        #expect(lines == pieces.map { verifier.verdict(on: $0).json() })
+        verifier.forEachVerdict(on: pieces, transform: { $0.json }, { lines.append($0) })
+        #expect(lines == pieces.map { verifier.verdict(on: $0).json })
     }
 
     /// The same evidence again and again, and how often it was asked for.
@@ -218,8 +221,8 @@ import Testing
         let (threads, freed) = (BatchSequenceTests.Counter(), BatchSequenceTests.Counter())
         var taken = 0
         do throws(Enough) {
-            try verifier.verifyAll(
-                copies, concurrency: concurrency,
+            try verifier.forEachVerdict(
+                on: copies, concurrency: concurrency,
                 transform: { [key] verdict in
                     guard unsafe pthread_getspecific(key) == nil else { return verdict }
                     threads.increment()
@@ -246,11 +249,11 @@ import Testing
     @Test func `a body that does not throw is called without try, with each verdict once, by the caller's thread`() {
         let caller = pthread_self()
         var count = 0
-        verifier.verifyAll(pieces) { _ in
+        verifier.forEachVerdict(on: pieces) { _ in
             if pthread_equal(caller, pthread_self()) != 0 { count += 1 }
         }
         #expect(count == 300)
-        verifier.verifyAll([]) { _ in Issue.record("a verdict on nothing") }
+        verifier.forEachVerdict(on: [[UInt8]]()) { _ in Issue.record("a verdict on nothing") }
     }
 
     @Test func `many pieces of an asynchronous sequence have their verdicts in order`() async {
@@ -258,7 +261,69 @@ import Testing
         for piece in pieces { continuation.yield(piece) }
         continuation.finish()
         var verdicts: [BatchVerdict] = []
-        for await verdict in verifier.verifyAll(stream) { verdicts.append(verdict) }
+        for await verdict in verifier.verdicts(on: stream) { verdicts.append(verdict) }
         check(verdicts)
+    }
+
+    @Test func `a task has the verdicts of a sequence in order, as texts and as bytes`() async {
+        var verdicts: [BatchVerdict] = []
+        for await verdict in verifier.verdicts(on: pieces, concurrency: 3) { verdicts.append(verdict) }
+        check(verdicts)
+        let texts = pieces.prefix(20).map { String(decoding: $0, as: UTF8.self) }
+        var lines: [String] = []
+        for await line in verifier.verdicts(on: texts, transform: { $0.json }) { lines.append(line) }
+        #expect(lines == texts.map { verifier.verdict(on: $0).json })
+        for await _ in verifier.verdicts(on: [String]()) { Issue.record("a verdict on nothing") }
+    }
+
+    /// Waits on the thread of a verdict until a task has said that it runs.
+    private final class Gate: Sendable {
+        private let semaphore = DispatchSemaphore(value: 0)
+
+        func pass() -> Bool {
+            defer { semaphore.signal() }
+            return semaphore.wait(timeout: .now() + 10) == .success
+        }
+
+        func open() { semaphore.signal() }
+    }
+
+    @Test func `verdicts leave the executor's threads to other tasks`() async {
+        let stream = AsyncStream { continuation in
+            for piece in pieces.prefix(100) { continuation.yield(piece) }
+            continuation.finish()
+        }
+        let gates = (Gate(), Gate())
+        async let ofStream = verifier.verdicts(on: stream, concurrency: 64, transform: { _ in gates.0.pass() })
+            .allSatisfy { $0 }
+        async let ofSequence = verifier.verdicts(on: Array(pieces.prefix(100)), transform: { _ in gates.1.pass() })
+            .allSatisfy { $0 }
+        // All threads of both batches wait by now, or will.
+        try? await Task.sleep(for: .milliseconds(50))
+        await Task.detached {
+            gates.0.open(); gates.1.open()
+        }.value
+        let (first, second) = await (ofStream, ofSequence)
+        #expect(first && second)
+    }
+
+    @Test func `a cancelled task gets no more verdicts, and one that stops asking leaves no work`() async {
+        let copies = Copies(evidence: Array(base64.utf8), count: 1_000_000)
+        let task = Task { [verifier] in
+            var count = 0
+            for await _ in verifier.verdicts(on: copies, concurrency: 2) {
+                count += 1
+                if count == 3 { unsafe withUnsafeCurrentTask { unsafe $0?.cancel() } }
+            }
+            return count
+        }
+        #expect(await task.value < 100)
+        let others = Copies(evidence: Array(base64.utf8), count: 1_000_000)
+        for await _ in verifier.verdicts(on: others, concurrency: 2) { break }
+        try? await Task.sleep(for: .milliseconds(200))
+        let read = others.read.count
+        #expect(read < 100)
+        try? await Task.sleep(for: .milliseconds(50))
+        #expect(others.read.count == read)
     }
 }

@@ -30,7 +30,7 @@ struct DecisionTests {
         #expect(decision.entitlements.date == date)
         #expect(decision.entitlements.items.map(\.transactionID) == ["1"])
         #expect(decision.refusals.map(\.index) == [0, 2])
-        #expect(decision.refusals.map(\.error.code) == ["untrusted-chain", "empty-input"])
+        #expect(decision.refusals.map(\.error.code) == [.untrustedChain, .emptyInput])
     }
 
     @Test func `without a date it is decided for the present of the policy's clock`() throws {

@@ -124,7 +124,7 @@ enum EvidenceSource: CaseIterable, Sendable {
 
     func entitlements(
         of transactions: [Transaction], at date: Instant,
-        productTypes: [String: StatedProductType] = [:]
+        productTypes: [String: CatalogType] = [:]
     ) throws -> Entitlements {
         try decisions(of: transactions, productTypes: productTypes)(date)
     }
@@ -133,7 +133,7 @@ enum EvidenceSource: CaseIterable, Sendable {
     ///
     /// - Parameter verified: Returns a transaction that is verified.
     func decisions(
-        of transactions: [Transaction], productTypes: [String: StatedProductType] = [:],
+        of transactions: [Transaction], productTypes: [String: CatalogType] = [:],
         verified: (Transaction) throws -> VerifiedEvidence = { try $0.verified() }
     ) throws -> (Instant) -> Entitlements {
         var evidence: [VerifiedEvidence] = []
@@ -152,11 +152,11 @@ enum EvidenceSource: CaseIterable, Sendable {
             evidence += try kept.reversed().map(verified)
         }
         guard self == .stored else {
-            return { [evidence] in Entitlements(evidence, at: $0, productTypes: productTypes) }
+            return { [evidence] in Entitlements(evidence, at: $0, productTypes: ProductCatalog(productTypes)) }
         }
         let json = try JSONEncoder().encode(evidence.flatMap { $0.purchases }.map(\.purchase))
         let stored = try JSONDecoder().decode([Purchase].self, from: json)
-        return { Entitlements(trustingStored: stored, at: $0, productTypes: productTypes) }
+        return { Entitlements(trustingStored: stored, at: $0, productTypes: ProductCatalog(productTypes)) }
     }
 }
 

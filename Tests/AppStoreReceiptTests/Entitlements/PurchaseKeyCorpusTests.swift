@@ -41,7 +41,7 @@ struct PurchaseKeyCorpusTests {
             let items = items(.receipt(try verifier().verifyReceipt(Corpus.bytes(file))))
             let byKey = Dictionary(grouping: items) { $0.purchaseKey }
             for (key, items) in byKey where items.count > 1 {
-                let periods = Set(items.map { [$0.originalTransactionID, $0.webOrderLineItemID] })
+                let periods = Set(items.map { [$0.originalTransactionID, $0.purchase.webOrderLineItemID] })
                 #expect(periods.count == 1, "\(key ?? "")")
             }
         }

@@ -46,7 +46,7 @@ import Testing
                 #expect(entitlements.codes == ["1": "expired", "2": code])
                 #expect(entitlements.subscriptions[0].isInGracePeriod == (asked >= 60 && code == "active"))
                 #expect(entitlements.subscriptions[0].renewal?.isInBillingRetryPeriod == true)
-                if code == "active" { #expect(entitlements.items[1].until == day(66)) }
+                if code == "active" { #expect(entitlements.items[1].accessEndDate == day(66)) }
                 expectAgreement(in: entitlements)
             }
         }

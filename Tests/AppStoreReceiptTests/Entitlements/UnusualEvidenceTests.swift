@@ -2,7 +2,7 @@ import AppStoreReceiptTesting
 import TestSupport
 import Testing
 
-@testable import AppStoreReceipt
+@testable @_spi(Ledger) import AppStoreReceipt
 
 /// Evidence that Apple or Xcode signs, but seldom.
 @Suite struct UnusualEvidenceTests {
@@ -15,7 +15,7 @@ import Testing
         for source in EvidenceSource.allCases {
             let entitlements = try source.entitlements(of: [refunded, paid, period], at: day(2))
             #expect(entitlements.codes == ["1": "revoked", "2": "consumable", "3": "active"])
-            #expect(entitlements.items.allSatisfy { $0.webOrderLineItemID == nil })
+            #expect(entitlements.items.allSatisfy { $0.purchase.webOrderLineItemID == nil })
             expectAgreement(in: entitlements)
         }
         var stored = try [refunded, paid].map { try $0.purchase() }
@@ -32,8 +32,8 @@ import Testing
         builder.expirationDate = day(100)
         let receipt = try Minted.verified(builder)
         func decided(_ asked: Double, days: Int? = nil) -> Entitlements {
-            let types = days.map { ["season": StatedProductType.nonRenewing(days: $0)] } ?? [:]
-            let decided = Entitlements(receipt.purchases, at: day(asked), productTypes: types)
+            let types = days.map { ["season": CatalogType.nonRenewing(days: $0)] } ?? [:]
+            let decided = Entitlements(receipt.purchases, at: day(asked), productTypes: ProductCatalog(types))
             expectAgreement(in: decided)
             return decided
         }
@@ -84,7 +84,7 @@ import Testing
             { $0.revocationType = .fullRefund }, { $0.originalPurchaseDate = day(-1) },
             { $0.previousOriginalTransactionID = "8" }, { $0.evidenceExpirationDate = day(9) },
             { $0.offer = PurchaseOffer(type: .introductory, period: "P1M") },
-            { $0.appAccountToken = AppAccountToken("a") }, { $0.isRevoked = nil }, { $0.isUpgraded = nil },
+            { $0.appAccountToken = AppAccountToken(signed: "a") }, { $0.isRevoked = nil }, { $0.isUpgraded = nil },
         ]
         for (change, revoked) in changes.flatMap({ change in [true, false].map { (change, $0) } }) {
             var one = first

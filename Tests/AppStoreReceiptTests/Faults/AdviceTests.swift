@@ -32,7 +32,7 @@ struct AdviceTests {
     @Test(arguments: Surface.allCases)
     func `no sentence has another language's word for nothing`(surface: Surface) {
         let words: Set<Substring> = ["nil", "None", "null", "undefined"]
-        for error in Self.all where error.code != "leaked-text" {
+        for error in Self.all where error.code != .leakedText {
             let sentences = error.explanation + " " + error.advice(for: .user(of: surface))
             let found = words.intersection(sentences.split { !$0.isLetter })
             #expect(found.isEmpty, "\(error.code): \(sentences)")
@@ -66,7 +66,7 @@ struct AdviceTests {
             let (own, clients) = (error.advice(for: .user(of: .server)), error.advice(for: .httpClient))
             for setting in VerifierSetting.allCases {
                 guard let name = setting.name(on: .server), own.contains("pass ") || own.contains("use --"),
-                    own.contains(name), error.code != "distrusted-certificate"
+                    own.contains(name), error.code != .distrustedCertificate
                 else { continue }
                 #expect(clients.contains("have the operator of the server "), "\(error.code): \(clients)")
             }

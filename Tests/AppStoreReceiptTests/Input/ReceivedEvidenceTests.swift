@@ -154,7 +154,7 @@ import Testing
         let body = #"{"signedTransactionInfo":"\#(jws)","environment":"Production"}"#
         #expect(try verifier.verifyTransaction(body) == verifier.verifyTransaction(jws))
         let error = #expect(throws: VerificationError.self) { try verifier.verifyRenewalInfo(body) }
-        #expect(error?.code == "missing-member" && error?.category == .client)
+        #expect(error?.code == .missingMember && error?.category == .client)
     }
 
     @Test func `the other members of an object are kept beside evidence that is refused`() {

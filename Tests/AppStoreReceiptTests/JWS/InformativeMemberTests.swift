@@ -115,7 +115,7 @@ import Testing
             .transaction, "advancedCommerceInfo",
             #"{"taxRate":1,"period":"P1M","items":[{"price":"9.99","SKU":"s","revocationDate":"2025","offer":7}]}"#)
         let info = try #require(try TransactionInfo(decoding: text).advancedCommerceInfo)
-        #expect(info["period"] == #""P1M""# && info["taxRate"] == "1")
+        #expect(info.json(of: "period") == #""P1M""# && info.json(of: "taxRate") == "1")
         #expect(info.unknownMembers.map(\.name) == ["taxRate"])
         var writer = JSONWriter()
         try EvidencePart(unverified: text).write(to: &writer)
@@ -132,7 +132,7 @@ import Testing
             Issue.record("no transaction")
             return
         }
-        #expect(transaction.price == nil && transaction.payload.object["price"] == price)
+        #expect(transaction.price == nil && transaction.payload.object.json(of: "price") == price)
         #expect(transaction.payload.object.unknownMembers.map(\.json) == [price])
         #expect(evidence.json.contains(#""price":\#(price)"#))
         #expect(transaction.purchase != nil)

@@ -80,8 +80,8 @@ struct JWSCorpusTests {
         ] {
             for (name, jws) in try Corpus.jws(prefix) {
                 let error = #expect(throws: VerificationError.self) { try verifier().verify(Array(jws.utf8)) }
-                #expect(codes.contains(error?.code ?? ""), "\(name): \(error?.code ?? "verified")")
-                print("corpus: \(name): \(error?.code ?? "–")")
+                #expect(codes.contains(error?.code.rawValue ?? ""), "\(name): \(error?.code.rawValue ?? "verified")")
+                print("corpus: \(name): \(error?.code.rawValue ?? "–")")
             }
         }
     }

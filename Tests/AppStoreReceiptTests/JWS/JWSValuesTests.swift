@@ -106,11 +106,11 @@ import Testing
         for name in names { builder.payload[name] = "" }
         let transaction = try Minted.verifier().verifyTransaction(builder.signed(by: Minted.ellipticAuthority))
         let values = [
-            transaction.appAccountToken, transaction.appTransactionID, transaction.webOrderLineItemID,
+            transaction.appAccountToken?.description, transaction.appTransactionID, transaction.webOrderLineItemID,
             transaction.previousOriginalTransactionID, transaction.subscriptionGroupID, transaction.offerID,
             transaction.originalTransactionID,
         ]
-        #expect(values.allSatisfy { $0 == nil } && transaction.object["appAccountToken"] == #""""#)
+        #expect(values.allSatisfy { $0 == nil } && transaction.object.json(of: "appAccountToken") == #""""#)
         let purchase = try #require(transaction.purchase).purchase
         #expect(purchase.appAccountToken == nil && purchase.originalTransactionID == "1")
     }

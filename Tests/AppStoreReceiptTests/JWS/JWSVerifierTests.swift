@@ -11,7 +11,7 @@ import Testing
     private func codes(_ jws: String) throws -> [String?] {
         let warm = try Minted.verifier()
         _ = try warm.verifyTransaction(Minted.transaction.signed(by: Minted.ellipticAuthority))
-        return [try Minted.failure(jws)?.code, try Minted.failure(jws, warm)?.code]
+        return [try Minted.failure(jws)?.code.rawValue, try Minted.failure(jws, warm)?.code.rawValue]
     }
 
     private func check(
@@ -124,7 +124,7 @@ import Testing
     func `a header with another number of certificates is refused with both numbers`(_ count: Int) throws {
         let chain = Array(repeating: #""AA==""#, count: count).joined(separator: ",")
         let error = try #require(try Minted.failure(signed(header: #"{"alg":"ES256","x5c":[\#(chain)]}"#)))
-        #expect(error.code == "certificate-count")
+        #expect(error.code == .certificateCount)
         #expect(error.explanation == "the JWS header must have 3 certificates in `x5c`, but has \(count)")
     }
 
@@ -155,7 +155,7 @@ import Testing
 
     @Test func `what is larger than allowed is refused unread`() throws {
         let verifier = try Minted.verifier { $0.limits.maximumJWSByteCount = 1000 }
-        #expect(try Minted.failure(String(repeating: "e", count: 1001), verifier)?.code == "input-too-large")
+        #expect(try Minted.failure(String(repeating: "e", count: 1001), verifier)?.code == .inputTooLarge)
     }
 
     // MARK: The signature
@@ -232,7 +232,7 @@ import Testing
         let apple = try AppStoreVerifier(bundleID: Minted.bundleID, environments: [.production])
         #expect(
             try Minted.failure(Minted.transaction.signed(by: Minted.ellipticAuthority), apple)?.code
-                == "untrusted-chain")
+                == .untrustedChain)
     }
 
     @Test func `the markers, the keys and the rights of the certificates are those of Apple's`() throws {
@@ -272,7 +272,7 @@ import Testing
             // A signature by a key of another kind is no 64 bytes; whatever stands there, the key is refused first.
             let signature =
                 (try? JWSBuilder.signature(of: Array(input.utf8), key: key)) ?? [UInt8](repeating: 1, count: 64)
-            #expect(try Minted.failure(input + "." + JWSBuilder.base64URL(signature), verifier)?.code == code)
+            #expect(try Minted.failure(input + "." + JWSBuilder.base64URL(signature), verifier)?.code.rawValue == code)
         }
     }
 
@@ -314,7 +314,7 @@ import Testing
             let fingerprint = try Fingerprint(of: certificate.span)
             let verifier = try Minted.verifier { $0.distrusted = [fingerprint] }
             let jws = try Minted.transaction.signed(by: authority)
-            for _ in 0..<2 { #expect(try Minted.failure(jws, verifier)?.code == "distrusted-certificate") }
+            for _ in 0..<2 { #expect(try Minted.failure(jws, verifier)?.code == .distrustedCertificate) }
         }
     }
 
@@ -328,13 +328,13 @@ import Testing
         let jws = try Minted.transaction.signed(by: authority)
         let late = Instant(millisecondsSince1970: JWSBuilder.defaultDate.millisecondsSince1970 + 864_000_000)
         #expect(try Minted.failure(jws, Minted.verifier(authority)) == nil)
-        let atDate = try Minted.verifier(authority) { $0.validationDate = .date(late) }
-        #expect(try Minted.failure(jws, atDate)?.code == "certificate-expired")
+        let atDate = try Minted.verifier(authority) { $0.validationDate = .at(late) }
+        #expect(try Minted.failure(jws, atDate)?.code == .certificateExpired)
         let now = try Minted.verifier(authority) {
             $0.validationDate = .now
             $0.clock = { late }
         }
-        #expect(try Minted.failure(jws, now)?.code == "certificate-expired")
+        #expect(try Minted.failure(jws, now)?.code == .certificateExpired)
     }
 
     @Test func `a JWS without a date is refused, unless the caller chooses one`() throws {
@@ -342,7 +342,7 @@ import Testing
         builder.payload["signedDate"] = nil
         let missing = try builder.signed(by: Minted.ellipticAuthority)
         try check("signed-date-missing", .date, missing)
-        let chosen = try Minted.verifier { $0.validationDate = .date(JWSBuilder.defaultDate) }
+        let chosen = try Minted.verifier { $0.validationDate = .at(JWSBuilder.defaultDate) }
         #expect(try Minted.failure(missing, chosen) == nil)
 
         builder.payload["signedDate"] = .null
@@ -365,8 +365,8 @@ import Testing
                 Minted.verifier {
                     $0.clock = { Instant(millisecondsSince1970: clock) }
                     $0.maximumAge = maximumAge.map { .milliseconds($0) }
-                    $0.rejectsFutureDates = rejectsFutureDates
-                })?.code
+                    $0.allowsFutureDates = !rejectsFutureDates
+                })?.code.rawValue
         }
         #expect(try code(date + 1000, maximumAge: 1000) == nil)
         #expect(try code(date + 1001, maximumAge: 1000) == "signed-too-long-ago")
@@ -388,11 +388,11 @@ import Testing
         builder.payload["signedDate"] = nil
         let jws = try builder.signed(by: Minted.ellipticAuthority)
         let verifier = try Minted.verifier {
-            $0.validationDate = .date(JWSBuilder.defaultDate)
+            $0.validationDate = .at(JWSBuilder.defaultDate)
             $0.maximumAge = maximumAge.map { .milliseconds($0) }
-            $0.rejectsFutureDates = rejects
+            $0.allowsFutureDates = !rejects
         }
-        #expect(try Minted.failure(jws, verifier)?.code == code)
+        #expect(try Minted.failure(jws, verifier)?.code.rawValue == code)
     }
 
     // MARK: Policy
@@ -412,7 +412,7 @@ import Testing
         let sandbox = try Minted.verifier(environments: [.sandbox])
         #expect(
             try Minted.failure(Minted.transaction.signed(by: Minted.ellipticAuthority), sandbox)?.code
-                == "environment-mismatch"
+                == .environmentMismatch
         )
     }
 
@@ -427,7 +427,7 @@ import Testing
                 _ = try verifier.verifyAppTransaction(jws)
                 return nil
             } catch {
-                return error.code
+                return error.code.rawValue
             }
         }
         #expect(try code(1_234_567_890) == nil)
@@ -470,10 +470,10 @@ import Testing
             try check("certificate-count", .header, jws)
         }
         // It takes nothing else: neither production's data nor another signer's.
-        #expect(try Minted.failure(Minted.transaction.signed(by: xcode), verifier)?.code == "environment-mismatch")
+        #expect(try Minted.failure(Minted.transaction.signed(by: xcode), verifier)?.code == .environmentMismatch)
         #expect(
             try Minted.failure(Minted.transaction.signed(by: Minted.ellipticAuthority), verifier)?.code
-                == "certificate-count")
+                == .certificateCount)
         var specification = StoreKitTestingSigner.specification
         specification.keyKind = .p256
         let other = try StoreKitTestingSigner(specification)
@@ -484,8 +484,8 @@ import Testing
         let signature = try Minted.transaction.signed(by: xcode).split(separator: ".").last ?? ""
         let forged = signed.split(separator: ".").dropLast().joined(separator: ".") + "." + signature
         #expect(try Minted.failure(signed, verifier) == nil)
-        #expect(try Minted.failure(forged, verifier)?.code == "invalid-signature")
-        #expect(try Minted.failure(builder.signed(by: other), verifier)?.code == "untrusted-chain")
+        #expect(try Minted.failure(forged, verifier)?.code == .invalidSignature)
+        #expect(try Minted.failure(builder.signed(by: other), verifier)?.code == .untrustedChain)
     }
 
     // MARK: Support

@@ -50,14 +50,14 @@ import Testing
             ("{}", "missing-receipt-data"), ("{", "invalid-json"), ("{\"signedPayload\":\"a\"}", "part-count"),
         ] {
             let error = #expect(throws: VerificationError.self) { try verifier.verifyNotification(wrong) }
-            #expect(error?.code == code && error?.category == .client)
+            #expect(error?.code.rawValue == code && error?.category == .client)
         }
     }
 
     @Test func `a JWS of another kind is refused with the kind that was expected`() throws {
         for builder in [Minted.transaction, .appTransaction(bundleID: Minted.bundleID)] {
             let error = try failure(builder)
-            #expect(error?.code == "missing-member" && error?.expected == "notification")
+            #expect(error?.code == .missingMember && error?.expected == "notification")
             #expect(error?.description.contains(#"expected "notification""#) == true)
         }
     }
@@ -67,7 +67,7 @@ import Testing
             productID: "pro", originalTransactionID: "1000", environment: .sandbox
         ).signed(by: authority)
         let sandbox = try failure(.notification(.didRenew, bundleID: Minted.bundleID, renewalInfo: renewal))
-        #expect(sandbox?.code == "part-mismatch" && sandbox?.part == .renewalInfo)
+        #expect(sandbox?.code == .partMismatch && sandbox?.part == .renewalInfo)
 
         let any = try Minted.verifier { $0.bundleIDs = nil }
         var other = Minted.transaction
@@ -79,30 +79,30 @@ import Testing
             )
             .signed(by: authority)
             let error = #expect(throws: VerificationError.self) { try any.verifyNotification(jws) }
-            #expect(error?.code == "part-mismatch" && error?.part == .transactionInfo)
+            #expect(error?.code == .partMismatch && error?.part == .transactionInfo)
             let own = #expect(throws: VerificationError.self) { try verifier.verifyNotification(jws) }
-            #expect(own?.code == "bundle-id-mismatch" && own?.part == .transactionInfo)
+            #expect(own?.code == .bundleIDMismatch && own?.part == .transactionInfo)
         }
     }
 
     @Test func `a part that is not verified makes the notification fail`() throws {
         let stranger = try Minted.transaction.signed(by: Minted.ellipticStranger)
         let forged = try failure(.notification(.refund, bundleID: Minted.bundleID, transaction: stranger))
-        #expect(forged?.code == "untrusted-chain" && forged?.part == .transactionInfo)
+        #expect(forged?.code == .untrustedChain && forged?.part == .transactionInfo)
         let kind = try failure(
             .notification(
                 .refund, bundleID: Minted.bundleID,
                 transaction: JWSBuilder.renewalInfo(productID: "pro", originalTransactionID: "1").signed(by: authority))
         )
-        #expect(kind?.code == "missing-member" && kind?.part == .transactionInfo)
+        #expect(kind?.code == .missingMember && kind?.part == .transactionInfo)
         let empty = try failure(.notification(.refund, bundleID: Minted.bundleID, transaction: ""))
-        #expect(empty?.code == "empty-input" && empty?.part == .transactionInfo)
+        #expect(empty?.code == .emptyInput && empty?.part == .transactionInfo)
     }
 
     @Test func `a notification in a notification is not read again`() throws {
         let inner = try JWSBuilder.notification(.test, bundleID: Minted.bundleID).signed(by: authority)
         let error = try failure(.notification(.test, bundleID: Minted.bundleID, transaction: inner))
-        #expect(error?.code == "missing-member")
+        #expect(error?.code == .missingMember)
     }
 
     @Test func `an app transaction in appData is verified with its notification`() throws {
@@ -117,7 +117,7 @@ import Testing
         #expect(notification.appTransaction?.appTransactionID == "700000000000000001")
         appData["appAppleId"] = 1
         let error = try failure(.notification(.rescindConsent, about: "appData", appData))
-        #expect(error?.code == "part-mismatch" && error?.part == .appTransactionInfo)
+        #expect(error?.code == .partMismatch && error?.part == .appTransactionInfo)
     }
 
     @Test func `summaries and external purchase tokens are read`() throws {
@@ -141,7 +141,7 @@ import Testing
         ]
         let builder = JWSBuilder.notification(.externalPurchaseToken, about: "externalPurchaseToken", token)
         let notification = try verifier.verifyNotification(builder.signed(by: authority))
-        #expect(notification.externalPurchaseToken?.type == .acquisition && notification.environment == .sandbox)
+        #expect(notification.externalPurchaseToken?.kind == .acquisition && notification.environment == .sandbox)
         #expect(notification.externalPurchaseToken?.expirationDate?.millisecondsSince1970 == 3)
     }
 
@@ -224,7 +224,7 @@ import Testing
                 let notification = try verifier.verifyNotification(jws)
                 #expect(code == nil && notification.environment == nil && notification.transactionInfo == nil)
             } catch {
-                #expect(error.code == code)
+                #expect(error.code.rawValue == code)
             }
         }
     }
@@ -232,6 +232,6 @@ import Testing
     @Test func `a notification about two apps is refused`() throws {
         var two = JWSBuilder.notification(.test, bundleID: Minted.bundleID)
         two.payload["summary"] = ["bundleId": "com.example.other", "environment": "Production"]
-        #expect(try failure(two)?.code == "bundle-id-mismatch")
+        #expect(try failure(two)?.code == .bundleIDMismatch)
     }
 }

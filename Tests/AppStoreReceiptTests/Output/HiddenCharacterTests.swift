@@ -67,8 +67,8 @@ import Testing
         for evidence in [#""signedPayload":"\#(jws)""#, #""signedPayload":"e""#] {
             let piece = #"{"user\#(Self.text)":\#(space){"\#(Self.text)":["\#(Self.text)"]},\#(evidence)}"#
             let verdict = verifier.verdict(on: Array(piece.utf8))
-            for isBrief in [false, true] { _ = try object(verdict.json(isBrief: isBrief)) }
-            let others = try object(String(decoding: verdict.otherMembers, as: UTF8.self))
+            for isBrief in [false, true] { _ = try object((isBrief ? verdict.briefJSON : verdict.json)) }
+            let others = try object(verdict.otherMembers?.text ?? "")
             #expect(others["user" + Self.text] as? NSDictionary == [Self.text: [Self.text]])
         }
     }

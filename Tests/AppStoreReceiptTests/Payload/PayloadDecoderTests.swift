@@ -209,7 +209,7 @@ import Testing
             _ = try Self.decode(payload: row.0)
             Issue.record("accepted")
         } catch {
-            #expect(error.stage == .payload && error.code == row.1.rawValue)
+            #expect(error.stage == .payload && error.code.rawValue == row.1.rawValue)
         }
     }
 

@@ -42,7 +42,7 @@ struct ReceiptCodableTests {
 
     @Test func `no decoding makes a verified receipt`() {
         #expect(!((VerifiedReceipt.self as Any.Type) is any Decodable.Type))
-        #expect(!((Verification.self as Any.Type) is any Decodable.Type))
+        #expect(!((SignerVerification.self as Any.Type) is any Decodable.Type))
     }
 
     @Test(arguments: ["\"\"", "\"MA\"", "\"????\"", "7", "\"MQAA\"", "\"MAA=\"", "\"MYIB\"", "\"MYj/////////\""])

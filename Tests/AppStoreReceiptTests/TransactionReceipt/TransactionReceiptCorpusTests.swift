@@ -29,7 +29,7 @@ struct TransactionReceiptCorpusTests {
             _ = try verifier.verify(text)
             return nil
         } catch {
-            return error.code
+            return error.code.rawValue
         }
     }
 
@@ -64,7 +64,7 @@ struct TransactionReceiptCorpusTests {
             receipt.verification.anchor.description
                 == "b0b1730ecbc7ff4505142c49f1295e6eda6bcaed7e2c68c5be91b5a11001f024")
         #expect(receipt.inferredEnvironment == .sandbox)
-        #expect(receipt.purchase.productID == "yearly" && receipt.purchase.quantity == 1)
+        #expect(receipt.purchase?.productID == "yearly" && receipt.purchase?.quantity == 1)
         #expect(receipt.purchaseDate == Instant(rfc3339: "2015-11-18T04:34:41Z"))
         #expect(receipt.expiresDate == Instant(rfc3339: "2015-11-24T06:34:41Z"))
         #expect(receipt.verification.validationDate == receipt.purchaseDate)

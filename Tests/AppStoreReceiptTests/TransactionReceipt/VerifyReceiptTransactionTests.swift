@@ -21,7 +21,7 @@ struct VerifyReceiptTransactionTests {
         var builder = TransactionReceiptBuilder(
             bundleID: Minted.bundleID, productID: "pro", transactionID: "10000000000001", purchaseDate: day(1))
         change(&builder)
-        return Array("{\"receipt-data\":\"\(try builder.base64(signedBy: Minted.authority))\",\"password\":\"x\"}".utf8)
+        return Array("{\"receipt-data\":\"\(try builder.signedBase64(by: Minted.authority))\",\"password\":\"x\"}".utf8)
     }
 
     @Test func `a purchase without expiry is its purchase-info with underscores, all strings, nothing added`() throws {

@@ -276,7 +276,7 @@ struct VerifyReceiptResponderTests {
     @Test(arguments: [[.production], [.sandbox], [.production, .sandbox]] as [Set<AppStoreEnvironment>])
     func `the environments of a policy are those that get status 0`(environments: Set<AppStoreEnvironment>) throws {
         var policy = VerificationPolicy(bundleIDs: nil, environments: environments)
-        policy.validationDate = .date(try #require(Instant(rfc3339: "2025-06-15T12:00:00Z")))
+        policy.validationDate = .at(try #require(Instant(rfc3339: "2025-06-15T12:00:00Z")))
         let responder = try VerifyReceiptResponder(policy: policy, trust: Minted.trust)
         #expect(responder.environments == environments)
         for (type, environment) in [
@@ -287,7 +287,7 @@ struct VerifyReceiptResponderTests {
             #expect(((try? answer.result.get()) != nil) == environments.contains(environment))
         }
         // All else of the policy holds, for both.
-        policy.validationDate = .date(day(40_000))
+        policy.validationDate = .at(day(40_000))
         let late = try VerifyReceiptResponder(policy: policy, trust: Minted.trust)
         let request = Self.request(try Self.builder(.sandbox).signed(by: Minted.authority))
         #expect(late.answer(to: request).status == .notAuthenticated)

@@ -3,9 +3,9 @@ import AppStoreReceipt
 
 func purchases(_ verified: VerifiedReceipt) -> Int {
     #if CONTROL
-    Entitlements(verified.purchases, at: .now).items.count
+    Entitlements(purchases: verified.purchases, renewals: [], at: .now).items.count
     #else
     // error: value of type 'Receipt' has no member 'purchases'
-    Entitlements(verified.receipt.purchases, at: .now).items.count
+    Entitlements(purchases: verified.receipt.purchases, renewals: [], at: .now).items.count
     #endif
 }

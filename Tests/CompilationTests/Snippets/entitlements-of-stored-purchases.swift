@@ -1,11 +1,11 @@
 // A stored purchase is trusted only by a call that says so.
 import AppStoreReceipt
 
-func items(_ stored: [Purchase]) -> Int {
+func trusted(_ purchase: Purchase) -> StoredPurchase {
     #if CONTROL
-    Entitlements(trustingStored: stored, at: .now).items.count
+    StoredPurchase(trusting: purchase)
     #else
-    // error: no exact matches in call to initializer
-    Entitlements(stored, at: .now).items.count
+    // error: missing argument label 'trusting:' in call
+    StoredPurchase(purchase)
     #endif
 }

@@ -2,7 +2,7 @@
 import AppStoreReceipt
 
 func forge(
-    _ decoded: UnverifiedReceipt, _ trust: Verification, _ verifier: AppStoreVerifier, _ bytes: [UInt8]
+    _ decoded: UnverifiedReceipt, _ trust: SignerVerification, _ verifier: AppStoreVerifier, _ bytes: [UInt8]
 ) throws -> VerifiedReceipt {
     #if CONTROL
     try verifier.verifyReceipt(bytes)

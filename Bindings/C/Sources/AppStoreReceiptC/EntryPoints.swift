@@ -95,12 +95,13 @@ public func asr_verify(
 @c(asr_entitlements) @implementation
 public func asr_entitlements(
     _ verifier: OpaquePointer?, _ evidence: UnsafeRawPointer?, _ lengths: UnsafePointer<Int>?, _ count: Int,
-    _ date: Int64, _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?,
+    _ date: Int64, _ environment: UInt32, _ json: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?,
     _ json_length: UnsafeMutablePointer<Int>?, _ error: UnsafeMutablePointer<asr_error>?
 ) -> asr_status {
     process_enter()
     defer { process_leave() }
-    return unsafe Library.entitlements(verifier, evidence, lengths, count, date, Outputs(json, json_length, error))
+    return unsafe Library.entitlements(
+        verifier, evidence, lengths, count, date, environment, Outputs(json, json_length, error))
 }
 
 @c(asr_answer) @implementation

@@ -48,7 +48,7 @@ struct Outputs {
     }
 
     func refusal(_ refusal: VerificationError, for surface: Surface = .c, withJSON: Bool = true) -> asr_status {
-        fail(refusal.code, refusal.category.rawValue)
+        fail(refusal.code.rawValue, refusal.category.rawValue)
         guard withJSON, takesJSON else { return Status.of(refusal) }
         return write(refusal.json(for: .user(of: surface)), Status.of(refusal))
     }

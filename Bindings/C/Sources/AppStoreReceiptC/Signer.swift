@@ -20,7 +20,7 @@ extension Outputs {
     ///   - category: The category, unless this host is at fault.
     fileprivate func refusal(_ error: SigningError, _ status: asr_status, _ category: String) -> asr_status {
         let isHostFault = error.reason == .signingFailed
-        fail(error.code, isHostFault ? "host" : category)
+        fail(error.code.rawValue, isHostFault ? "host" : category)
         let status = isHostFault ? Status.host : status
         return takesJSON ? write(error.json, status) : status
     }

@@ -1,6 +1,9 @@
 @_spi(Surfaces) import AppStoreReceipt
 import CAppStoreReceipt
 
+/// The environments of `ASR_ENVIRONMENT_PRODUCTION` and those after it.
+private let environments: [AppStoreEnvironment] = [.production, .sandbox, .xcode, .localTesting]
+
 /// The lowest two bits of the flags say which JSON.
 private let jsonFlags: UInt32 = 3
 
@@ -25,10 +28,12 @@ extension Library {
 
     static func entitlements(
         _ verifier: OpaquePointer?, _ evidence: UnsafeRawPointer?, _ lengths: UnsafePointer<Int>?, _ count: Int,
-        _ date: Int64, _ outputs: Outputs
+        _ date: Int64, _ environment: UInt32, _ outputs: Outputs
     ) -> asr_status {
-        guard let verifier = unsafe Verifier.at(verifier), count >= 0, unsafe lengths != nil || count == 0, date != .min
+        guard let verifier = unsafe Verifier.at(verifier), count >= 0, unsafe lengths != nil || count == 0,
+            date != .min, environment <= environments.count
         else { return outputs.usage() }
+        let environment = environment == 0 ? nil : environments[Int(environment) - 1]
         do throws(TooMuchEvidence) {
             try TooMuchEvidence.check(pieceCount: count)
         } catch {
@@ -42,14 +47,20 @@ extension Library {
         }
         let all = unsafe UnsafeRawBufferPointer(start: evidence, count: ranges.last?.upperBound ?? 0)
         // Each piece is copied when its turn comes.
-        let decision = verifier.verifier.decision(
-            on: ranges.lazy.map { unsafe [UInt8](all[$0.prefix(VerificationLimits.refusedByteCount)]) },
-            at: date == .max ? nil : Instant(millisecondsSince1970: date), productTypes: verifier.productTypes)
+        let decision: Decision
+        do throws(VerificationError) {
+            decision = try verifier.verifier.decision(
+                on: ranges.lazy.map { unsafe [UInt8](all[$0.prefix(VerificationLimits.refusedByteCount)]) },
+                inEnvironment: environment, at: date == .max ? nil : Instant(millisecondsSince1970: date),
+                productTypes: verifier.productTypes)
+        } catch {
+            return outputs.refusal(error, for: verifier.surface)
+        }
         // A piece that cannot be accepted is no failure of the others. Without one that could not be verified, nobody knows what is missing.
         let refusals = decision.refusals
         let hostFault = refusals.first { $0.error.isHostFault }
         if let refusal = hostFault ?? refusals.first {
-            outputs.fail(refusal.error.code, refusal.error.category.rawValue)
+            outputs.fail(refusal.error.code.rawValue, refusal.error.category.rawValue)
         }
         let status = hostFault != nil ? Status.host : refusals.isEmpty ? Status.verified : Status.refused
         return outputs.takesJSON ? outputs.write(decision.json(for: .user(of: verifier.surface)), status) : status

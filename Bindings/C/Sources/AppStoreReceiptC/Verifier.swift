@@ -10,7 +10,7 @@ final class Verifier: Sendable {
     /// Whose names of the options advice has.
     let surface: Surface
     /// What the app states of its products.
-    let productTypes: [String: StatedProductType]
+    let productTypes: ProductCatalog
     /// For the answers of verifyReceipt: made with the first of them, since most programs never ask for one.
     private let responder = AtomicLazyReference<Responder>()
     /// Whether it belongs to the process and is never freed.
@@ -18,7 +18,7 @@ final class Verifier: Sendable {
 
     init(_ settings: VerifierSettings, isShared: Bool) throws(VerificationError) {
         verifier = try AppStoreVerifier(policy: settings.verificationPolicy, trust: settings.trust)
-        productTypes = settings.productTypes
+        productTypes = ProductCatalog(settings.productTypes)
         surface = settings.surface
         self.isShared = isShared
     }
@@ -31,21 +31,12 @@ final class Verifier: Sendable {
         } else {
             made = responder.storeIfNil(try Responder(verifier))
         }
-        var answering = made.responder
-        answering.fillsLatestReceiptInfo = fillsLatestReceiptInfo
-        return answering
+        return made.responder.filling(latestReceiptInfo: fillsLatestReceiptInfo)
     }
 
     /// The counts of the verifier and of its responder.
     var counts: VerifierCounts {
-        var counts = verifier.counts
-        guard let others = responder.load()?.responder.counts else { return counts }
-        counts.verified += others.verified
-        counts.refused.merge(others.refused, uniquingKeysWith: +)
-        counts.chainCacheHits += others.chainCacheHits
-        counts.chainCacheMisses += others.chainCacheMisses
-        counts.chainCacheEvictions += others.chainCacheEvictions
-        return counts
+        responder.load().map { verifier.counts + $0.responder.counts } ?? verifier.counts
     }
 
     /// The verifier of a pointer that ``asr_verifier_new`` or ``asr_verifier_shared`` returned.
@@ -58,9 +49,7 @@ final class Verifier: Sendable {
         let responder: VerifyReceiptResponder
 
         init(_ verifier: AppStoreVerifier) throws(VerificationError) {
-            var responder = try VerifyReceiptResponder(policy: verifier.policy, trust: verifier.trust)
-            responder.clock = verifier.policy.clock
-            self.responder = responder
+            responder = try VerifyReceiptResponder(policy: verifier.policy, trust: verifier.trust)
         }
     }
 }
@@ -142,7 +131,7 @@ extension Library {
     static func counts(_ verifier: OpaquePointer?, _ outputs: Outputs) -> asr_status {
         guard let counts = unsafe Verifier.at(verifier)?.counts else { return outputs.usage() }
         // Codes are words, which need no escapes.
-        let refused = counts.refused.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+        let refused = counts.refused.sorted { $0.key.rawValue.utf8.lexicographicallyPrecedes($1.key.rawValue.utf8) }
             .map { "\"\($0.key)\":\($0.value)" }.joined(separator: ",")
         return outputs.write(
             "{\"verified\":\(counts.verified),\"refused\":{\(refused)},\"chain_cache\":{\"hits\":\(counts.chainCacheHits),"

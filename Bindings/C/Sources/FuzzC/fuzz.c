@@ -124,7 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         case 7: {
             size_t lengths[3] = {length / 2, 0, length - length / 2};
             int64_t date = flags == 0 ? ASR_DATE_NOW : flags == 1 ? ASR_DATE_SIGNING : (int64_t)((uint64_t)flags << 59);
-            asr_status status = asr_entitlements(verifier, bytes, lengths, flags % 4, date, &outputs.json, &outputs.length, &outputs.error);
+            asr_status status = asr_entitlements(verifier, bytes, lengths, flags % 4, date, flags % 6, &outputs.json, &outputs.length, &outputs.error);
             check(status, &outputs, 1);
             break;
         }

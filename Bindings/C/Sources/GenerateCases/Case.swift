@@ -24,7 +24,7 @@ struct Case {
         var allowsRSA1024 = false
         var requiresStrictForm = false
         var clock: Int64?
-        var productTypes: [String: StatedProductType] = [:]
+        var productTypes: [String: CatalogType] = [:]
 
         static let receipts = Options()
         static let jws = Options(roots: ["authority/ec-root.der"])
@@ -47,6 +47,8 @@ struct Case {
     var options = Options.receipts
     var evidence: [String] = []
     var date: Int64?
+    /// The environment to decide in; `nil` for none.
+    var environment: AppStoreEnvironment?
     var fillsLatestReceiptInfo = false
 }
 
@@ -66,7 +68,7 @@ struct Expectation {
             case .library, .host: 2
             case .configuration: 3
             }
-        code = error.code
+        code = error.code.rawValue
         category = error.category.rawValue
         self.json = json
     }
@@ -84,10 +86,10 @@ extension Case {
         policy.maximumAge = options.maximumAge.map { .seconds($0) }
         policy.allowsRSA1024TransactionReceipts = options.allowsRSA1024
         policy.requiresStrictForm = options.requiresStrictForm
-        policy.distrusted = Set(options.distrusted.compactMap(Fingerprint.init(hex:)))
+        policy.distrusted = Set(options.distrusted.compactMap { Fingerprint($0) })
         switch options.validationDate {
         case .now: policy.validationDate = .now
-        case .date(let date): policy.validationDate = .date(Instant(millisecondsSince1970: date))
+        case .date(let date): policy.validationDate = .at(Instant(millisecondsSince1970: date))
         case nil: break
         }
         if let clock = options.clock { policy.clock = { Instant(millisecondsSince1970: clock) } }
@@ -95,7 +97,7 @@ extension Case {
         var trust: AppStoreTrust =
             options.isStoreKitTesting ? .storeKitTesting(roots) : roots.isEmpty ? .apple : .roots(roots)
         if !options.issuers.isEmpty {
-            trust = .adding(try options.issuers.map { try TransactionReceiptIssuer(der: read($0)) }, to: trust)
+            trust = trust.adding(try options.issuers.map { try TransactionReceiptIssuer(der: read($0)) })
         }
         let pieces = evidence.map(read)
         do throws(VerificationError) {
@@ -106,7 +108,7 @@ extension Case {
             case .verify:
                 let verified = try verifier.verify(pieces[0])
                 return Expectation(0, json == "none" ? nil : json == "brief" ? verified.verdictJSON : verified.json)
-            case .entitlements: return entitlements(verifier, pieces, surface)
+            case .entitlements: return try entitlements(verifier, pieces, surface)
             case .appReceiptID:
                 let id = try verifier.extractTransactionID(appReceipt: pieces[0])
                 return Expectation(0, AppStoreVerifier.json(transactionID: id))
@@ -114,9 +116,8 @@ extension Case {
                 let id = try verifier.extractTransactionID(transactionReceipt: pieces[0])
                 return Expectation(0, AppStoreVerifier.json(transactionID: id))
             case .answer:
-                var responder = try VerifyReceiptResponder(policy: policy, trust: trust)
-                responder.clock = policy.clock
-                responder.fillsLatestReceiptInfo = fillsLatestReceiptInfo
+                let responder = try VerifyReceiptResponder(
+                    policy: policy, trust: trust, fillsLatestReceiptInfo: fillsLatestReceiptInfo)
                 let answer = responder.answer(to: pieces[0])
                 let body = String(decoding: answer.body, as: UTF8.self)
                 if case .failure(let error) = answer.result { return Expectation(error, body) }
@@ -127,9 +128,12 @@ extension Case {
         }
     }
 
-    private func entitlements(_ verifier: AppStoreVerifier, _ pieces: [[UInt8]], _ surface: Surface) -> Expectation {
-        let decision = verifier.decision(
-            on: pieces, at: Instant(millisecondsSince1970: date ?? 0), productTypes: options.productTypes)
+    private func entitlements(
+        _ verifier: AppStoreVerifier, _ pieces: [[UInt8]], _ surface: Surface
+    ) throws(VerificationError) -> Expectation {
+        let decision = try verifier.decision(
+            on: pieces, inEnvironment: environment, at: Instant(millisecondsSince1970: date ?? 0),
+            productTypes: ProductCatalog(options.productTypes))
         let (refused, json) = (decision.refusals, decision.json(for: .user(of: surface)))
         guard let error = refused.first(where: \.error.isHostFault)?.error ?? refused.first?.error else {
             return Expectation(0, json)

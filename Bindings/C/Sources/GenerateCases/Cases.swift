@@ -1,3 +1,4 @@
+import AppStoreReceipt
 import Foundation
 
 /// 2025-06-20T12:00:00Z, five days after the vectors were signed.
@@ -200,10 +201,21 @@ extension Case {
             "jws/quantity-2-to-the-63.jws", "receipts/1-purchase.der"),
         entitlements("entitlements until the year 10000", .all, "jws/transaction-until-the-year-10000.jws"),
         entitlements("entitlements of nothing", .all),
+        entitlements(
+            "entitlements in the sandbox, of both environments", .all, in: .sandbox, "receipts/1-purchase.der",
+            "receipts/sandbox.der"),
+        Case(
+            name: "entitlements in no environment of two", call: .entitlements, options: .all,
+            evidence: ["receipts/1-purchase.der"], date: later),
     ]
 
-    private static func entitlements(_ name: String, _ options: Case.Options, _ evidence: String...) -> Case {
-        Case(name: name, call: .entitlements, options: options, evidence: evidence, date: later)
+    private static func entitlements(
+        _ name: String, _ options: Case.Options, in environment: AppStoreEnvironment = .production,
+        _ evidence: String...
+    ) -> Case {
+        Case(
+            name: name, call: .entitlements, options: options, evidence: evidence, date: later,
+            environment: options.environments.count > 1 ? environment : nil)
     }
 
     private static let answers: [Case] = [

@@ -57,6 +57,7 @@ func json(_ item: Case) throws -> String {
     if item.call == .verify { text += ", \"json\": \"\(item.json)\"" }
     text += ",\n \"options\": \(json(item.options)),\n \"evidence\": \(list(item.evidence))"
     if let date = item.date { text += ", \"date\": \(date)" }
+    if let environment = item.environment { text += ", \"environment\": \"\(environment.rawValue)\"" }
     if item.fillsLatestReceiptInfo { text += ", \"latest_receipt_info\": true" }
     text += ",\n \"expect\": {\"status\": \(expected.status), \"code\": \(quoted(expected.code))"
     text += ", \"category\": \(quoted(expected.category))"

@@ -38,8 +38,8 @@ final class Library {
     static native int asr_verify(
         Pointer verifier, byte[] evidence, long length, int flags, Pointer json, Pointer jsonLength, Pointer error);
     static native int asr_entitlements(
-        Pointer verifier, byte[] evidence, long[] lengths, long count, long date, Pointer json, Pointer jsonLength,
-        Pointer error);
+        Pointer verifier, byte[] evidence, long[] lengths, long count, long date, int environment, Pointer json,
+        Pointer jsonLength, Pointer error);
     static native int asr_answer(
         Pointer verifier, byte[] body, long length, int flags, Pointer json, Pointer jsonLength, Pointer error);
     static native int asr_extract_transaction_id_from_app_receipt(

@@ -22,6 +22,7 @@ public enum SignedItem<Value: Hashable & Sendable>: Hashable, Sendable {
 }
 
 /// The reason something in an answer was refused.
+@nonexhaustive
 public enum SignedItemRefusal: Hashable, Sendable {
     /// By the verifier.
     case verification(VerificationError)
@@ -33,7 +34,7 @@ public enum SignedItemRefusal: Hashable, Sendable {
     /// The verifier's code, or `other-app` or `other-environment`.
     public var code: String {
         switch self {
-        case .verification(let error): error.code
+        case .verification(let error): error.code.rawValue
         case .otherApp: "other-app"
         case .otherEnvironment: "other-environment"
         }

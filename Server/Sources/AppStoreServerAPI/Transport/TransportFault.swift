@@ -1,4 +1,5 @@
 /// The reason there is no whole answer to an HTTP request.
+@nonexhaustive
 public enum TransportFault: String, Error, Sendable, CaseIterable, CustomStringConvertible {
     /// The name of the host could not be resolved.
     case unknownHost = "unknown-host"

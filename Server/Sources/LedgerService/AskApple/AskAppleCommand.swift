@@ -38,7 +38,7 @@ package struct AskAppleCommand {
 
     /// - Parameter isCheck: Whether the ledger is only read, as with `--dry-run`.
     package init(
-        _ values: OptionTable.Values, _ verifier: AppStoreVerifier, _ productTypes: [String: StatedProductType],
+        _ values: OptionTable.Values, _ verifier: AppStoreVerifier, _ productTypes: ProductCatalog,
         isCheck: Bool, print: @escaping (String, _ isError: Bool) -> Void
     ) throws(ConfigurationError) {
         (self.values, self.print) = (values, print)

@@ -185,17 +185,6 @@ struct AskAppleFile: Sendable {
     }
 }
 
-extension AppStoreTrust {
-    /// Whether roots are Apple's.
-    fileprivate var isApple: Bool {
-        switch self {
-        case .apple: true
-        case .adding(_, let other): other.isApple
-        case .roots, .storeKitTesting: false
-        }
-    }
-}
-
 /// The reason a file of `--ask-apple` is refused. It has nothing of a key.
 struct AskAppleFault: Error {
     /// The members of an entry.

@@ -1,4 +1,4 @@
-package import AppStoreReceipt
+@_spi(Surfaces) package import AppStoreReceipt
 package import HTTPService
 import LibcryptoHandles
 import PurchaseLedger
@@ -46,7 +46,7 @@ package struct LedgerImport {
 
     package init(
         _ path: String, _ values: OptionTable.Values, _ verifier: AppStoreVerifier,
-        _ productTypes: [String: StatedProductType], print: @escaping (String, _ isError: Bool) -> Void
+        _ productTypes: ProductCatalog, print: @escaping (String, _ isError: Bool) -> Void
     ) throws(ConfigurationError) {
         (self.verifier, self.print) = (verifier, print)
         self.path = System.resolved(path)
@@ -86,7 +86,7 @@ package struct LedgerImport {
         let texts = [
             list(verification.bundleIDs), list(verification.environments.map { $0.map(\.rawValue) }),
             "\(verification.requiresStrictForm)", verification.appAppleID ?? "-", values["--time-zone"] ?? "-",
-            list(policy.productIDs), list(policy.productTypes.map { "\($0)=\($1)" }), "\(policy.orders != nil)",
+            list(policy.productIDs), list(policy.productTypes.types.map { "\($0)=\($1)" }), "\(policy.orders != nil)",
         ]
         do throws(LibcryptoError) {
             var digest = try DigestStream(.sha256)

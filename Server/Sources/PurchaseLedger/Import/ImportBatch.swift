@@ -1,4 +1,4 @@
-import AppStoreReceipt
+@_spi(Ledger) import AppStoreReceipt
 import SpanASN1
 import StrictText
 
@@ -27,7 +27,7 @@ struct ImportBatch {
             case .token(_, let token): written.insert(token)
             case .spent(let transaction): keys.formUnion(transaction.keys.all)
             case .evidence(_, let evidence):
-                for purchase in evidence.purchases.map(\.purchase) {
+                for purchase in evidence.signedPurchases.map(\.purchase) {
                     keys.formUnion(PurchaseKeys(purchase)?.all ?? [])
                     if let token = AccountTokens.token(of: purchase) { read.insert(token) }
                 }

@@ -4,6 +4,7 @@ public import SpanASN1
 /// An import of a file: who, when and why, how far it came, and what became of the lines.
 public struct ImportRun: Sendable {
     /// What became of an import.
+    @nonexhaustive
     public enum State: String, Sendable, CaseIterable {
         /// It is under way, or was interrupted: then an import of the same file goes on with it.
         case unfinished

@@ -1,7 +1,8 @@
-public import AppStoreReceipt
+@_spi(Ledger) public import AppStoreReceipt
 public import SpanASN1
 
 /// What a line of an imported file says of an account.
+@nonexhaustive
 public enum ImportedLine: Sendable {
     /// The account buys with the token.
     case token(account: String, AppAccountToken)
@@ -11,6 +12,7 @@ public enum ImportedLine: Sendable {
     case evidence(account: String, VerifiedEvidence)
 
     /// What became of a line.
+    @nonexhaustive
     public enum Outcome: Sendable {
         /// The ledger did not have it.
         case added
@@ -33,7 +35,7 @@ public enum ImportedLine: Sendable {
     /// How much of a batch it takes: a receipt can have hundreds of purchases, each of which is as much work as a line of one.
     package var weight: Int {
         switch self {
-        case .evidence(_, let evidence): max(1, evidence.purchases.count)
+        case .evidence(_, let evidence): max(1, evidence.signedPurchases.count)
         case .token, .spent: 1
         }
     }

@@ -1,4 +1,4 @@
-package import AppStoreReceipt
+@_spi(Ledger) package import AppStoreReceipt
 import SpanASN1
 import StrictText
 
@@ -69,7 +69,7 @@ extension PurchaseLedger {
                     throw LedgerError(.storeFailed, "a token has an unknown kind")
                 }
                 return AccountTokenList.Entry(
-                    token: AppAccountToken(try row.text(0)), kind: kind, madeAt: try row.date(2),
+                    token: AppAccountToken(signed: try row.text(0)), kind: kind, madeAt: try row.date(2),
                     retiredAt: try row.optionalDate(3))
             }
             let last = entries.last.map { TokenPlace(date: $0.madeAt, token: $0.token) }

@@ -1,4 +1,4 @@
-import AppStoreReceipt
+@_spi(Ledger) import AppStoreReceipt
 import SpanASN1
 import StrictText
 
@@ -104,11 +104,11 @@ struct AccountTokens {
             var tokens = AccountTokens()
             let count = questions[0].statements.count
             for row in answers.prefix(count).joined() {
-                tokens.holders[AppAccountToken(try row.text(0))] = Holder(
+                tokens.holders[AppAccountToken(signed: try row.text(0))] = Holder(
                     account: try row.text(1), isRetired: try row.optionalDate(2) != nil)
             }
             for row in answers.dropFirst(count).joined() {
-                let place = Place(token: AppAccountToken(try row.text(1)), family: try row.integer(0))
+                let place = Place(token: AppAccountToken(signed: try row.text(1)), family: try row.integer(0))
                 tokens.notes[place] = try row.optionalDate(2) == nil ? .waiting : .told
             }
             return tokens
@@ -148,7 +148,7 @@ extension SQLConnection {
     func lockTokens(of account: String) throws(LedgerError) -> [AppAccountToken] {
         func tokens() throws(LedgerError) -> [AppAccountToken] {
             try run("SELECT token FROM account_tokens WHERE account = $1 ORDER BY token", [.text(account)]).map {
-                (row) throws(LedgerError) in AppAccountToken(try row.text(0))
+                (row) throws(LedgerError) in AppAccountToken(signed: try row.text(0))
             }
         }
         let found = try tokens()

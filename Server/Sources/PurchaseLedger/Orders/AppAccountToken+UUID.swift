@@ -1,25 +1,12 @@
-package import AppStoreReceipt
+@_spi(Ledger) package import AppStoreReceipt
 
 extension AppAccountToken {
-    /// Whether a text is 32 hexadecimal digits in groups of 8, 4, 4, 4 and 12 (RFC 9562, 4).
-    package static func isUUID(_ text: String) -> Bool {
-        let groups = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-        return groups.map(\.count) == [8, 4, 4, 4, 12]
-            && groups.joined().allSatisfy {
-                switch $0 {
-                case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-                    UInt8(ascii: "A")...UInt8(ascii: "F"):
-                    true
-                default: false
-                }
-            }
-    }
-
     /// Creates a token from a UUID. Returns `nil` for another text, and for the nil UUID (RFC 9562, 5.9), which many would have.
     package init?(uuid text: String) {
-        guard Self.isUUID(text), text.utf8.contains(where: { $0 != UInt8(ascii: "0") && $0 != UInt8(ascii: "-") })
+        guard let token = AppAccountToken(text),
+            text.utf8.contains(where: { $0 != UInt8(ascii: "0") && $0 != UInt8(ascii: "-") })
         else { return nil }
-        self.init(text)
+        self = token
     }
 
     /// A random UUID (RFC 9562, 5.4). It is never derived from the account: Apple and devices see it.
@@ -33,7 +20,7 @@ extension AppAccountToken {
         }.joined()
         var rest = digits[...]
         return AppAccountToken(
-            [8, 4, 4, 4, 12].map { count in
+            signed: [8, 4, 4, 4, 12].map { count in
                 defer { rest = rest.dropFirst(count) }
                 return String(rest.prefix(count))
             }.joined(separator: "-"))

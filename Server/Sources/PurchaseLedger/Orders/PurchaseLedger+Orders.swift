@@ -1,10 +1,11 @@
-public import AppStoreReceipt
+@_spi(Ledger) public import AppStoreReceipt
 public import SpanASN1
 import StrictText
 
 /// What a backend announced that an account is about to buy, and what came of it. It is bookkeeping: nothing is granted or refused by it.
 public struct Order: Sendable {
     /// What became of an order.
+    @nonexhaustive
     public enum State: String, Sendable, CaseIterable {
         /// No purchase has come of it yet.
         case open
@@ -268,7 +269,7 @@ extension SQLConnection {
             return Order(
                 id: try row.text(0), account: try row.text(1), environment: try row.environment(2),
                 bundleID: try row.text(3), productID: try row.text(4),
-                token: AppAccountToken(try row.text(5)), createdAt: createdAt, state: state,
+                token: AppAccountToken(signed: try row.text(5)), createdAt: createdAt, state: state,
                 transactionID: transactionID, shopOrderID: try row.optionalText(9))
         }
     }

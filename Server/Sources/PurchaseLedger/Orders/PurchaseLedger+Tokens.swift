@@ -1,4 +1,4 @@
-public import AppStoreReceipt
+@_spi(Ledger) public import AppStoreReceipt
 public import SpanASN1
 import StrictText
 
@@ -61,7 +61,7 @@ extension SQLConnection {
         return try run(
             "SELECT token FROM account_tokens WHERE account = $1 AND kind = 'made' AND retired_at IS NULL",
             [.text(account)]
-        ).first.map { (row) throws(LedgerError) in AppAccountToken(try row.text(0)) }
+        ).first.map { (row) throws(LedgerError) in AppAccountToken(signed: try row.text(0)) }
     }
 
     /// Makes a token an account's, and claims for it what waits for the token, in the order of purchase (R3). The account is locked already.
@@ -130,7 +130,7 @@ extension PurchaseLedger {
         var tokens: Set<AppAccountToken> = []
         for transaction in transactions {
             guard let token = transaction.appAccountToken else { return false }
-            tokens.insert(AppAccountToken(token))
+            tokens.insert(token)
         }
         return try store.read { (connection) throws(LedgerError) in
             for token in tokens {

@@ -16,7 +16,7 @@ extension PurchaseLedger {
         confirming asked: String? = nil, about app: AskedApp, at now: Instant
     ) throws(LedgerError) -> Bool {
         let brought = BroughtEvidence(
-            transactions.compactMap(\.purchase).map(SignedPurchase.init), renewals.map(SubscriptionRenewal.init))
+            transactions.compactMap(\.purchase).map(SignedPurchase.init), renewals.map(\.renewal))
         let share = WorkShare(weight: max(1, brought.purchases.count))
         let (notices, isChange) = try store.write(share) { [policy] (connection) throws(LedgerError) in
             var transaction = try LedgerTransaction(recording: brought, policy, connection, .reconciliation, at: now)
@@ -140,7 +140,7 @@ extension PurchaseLedger {
             var evidence = FamilyEvidence()
             evidence.add(contents)
             let items = policy.entitlements(evidence, at: now).items.filter {
-                $0.productType == .autoRenewableSubscription
+                $0.purchase.productType == .autoRenewableSubscription
             }
             var ends: [Instant] = []
             var isActive = false
@@ -149,7 +149,7 @@ extension PurchaseLedger {
                 case .active(let until):
                     ends.append(until)
                     isActive = true
-                case .expired, .notYet: if let until = item.until { ends.append(until) }
+                case .expired, .notYet: if let until = item.accessEndDate { ends.append(until) }
                 default: break
                 }
             }

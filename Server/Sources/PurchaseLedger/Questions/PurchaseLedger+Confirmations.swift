@@ -195,7 +195,7 @@ extension PurchaseLedger {
         var seen: Set<UTF8Bytes> = []
         var subjects: [(kind: Question.Kind, id: String)] = []
         for item in items where item.purchase.bundleID?.hasSameBytes(as: app.bundleID) ?? false {
-            let isSubscription = item.productType == .autoRenewableSubscription
+            let isSubscription = item.purchase.productType == .autoRenewableSubscription
             let id = isSubscription ? item.originalTransactionID : item.firstTransactionID
             if seen.insert(UTF8Bytes(id)).inserted { subjects.append((isSubscription ? .statuses : .transaction, id)) }
         }

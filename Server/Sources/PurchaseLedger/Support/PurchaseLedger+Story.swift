@@ -105,7 +105,7 @@ private struct StoryReader {
             PurchaseKeys(item.purchase).map { (key: $0.transaction, item: item) }
         }
         guard let own = items.first(where: { $0.key == key })?.item else { return [] }
-        (story.access, story.until) = ("\(own.access.code)", own.until)
+        (story.access, story.until) = (own.access.code, own.accessEndDate)
         let first = UTF8Bytes(own.firstTransactionID)
         return items.filter { UTF8Bytes($0.item.firstTransactionID) == first && $0.key != key }.map(\.key)
     }
@@ -115,11 +115,12 @@ private struct StoryReader {
         let evidence = try purchase.map { (key) throws(LedgerError) in try self.evidence(of: key) }
         story.evidence = evidence.first ?? []
         // Apple signs a refund of the transaction that was bought, also where a restored copy is asked about.
-        story.refunds = evidence.joined().filter { $0.purchase.isRevoked == true }.map { fact in
-            RefundFact(
-                date: fact.purchase.revocationDate, type: fact.purchase.revocationType,
-                reason: fact.purchase.revocationReason, percentage: fact.purchase.revocationPercentage,
-                signedDate: fact.signedDate)
+        story.refunds = evidence.joined().compactMap { fact in
+            fact.purchase.revocation.details.map { details in
+                RefundFact(
+                    date: details.date, type: details.type, reason: details.reason, percentage: details.percentage,
+                    signedDate: fact.signedDate)
+            }
         }
     }
 

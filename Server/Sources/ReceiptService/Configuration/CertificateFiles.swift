@@ -21,7 +21,7 @@ enum CertificateFiles {
 
     /// The fingerprints that a value of `--distrust` names.
     static func fingerprints(_ value: String) throws(ConfigurationError) -> [Fingerprint] {
-        if let fingerprint = Fingerprint(hex: value) { return [fingerprint] }
+        if let fingerprint = Fingerprint(value) { return [fingerprint] }
         guard let fingerprints = try read(value).fingerprints else {
             throw ConfigurationError("\(value): this host cannot compute SHA-256")
         }

@@ -8,7 +8,7 @@ package struct ReceiptConfiguration: Sendable {
     /// Whether answers of verifyReceipt have `latest_receipt_info`, with what the receipt says.
     package var fillsLatestReceiptInfo = false
     /// The types of products by their ids, for purchases whose evidence does not say the type.
-    package var productTypes: [String: StatedProductType] = [:]
+    package var productTypes: ProductCatalog = [:]
 
     package init(policy: VerificationPolicy, trust: AppStoreTrust = .apple) {
         self.policy = policy
@@ -58,7 +58,7 @@ package struct ReceiptConfiguration: Sendable {
             throw ConfigurationError("--root: \(given(.roots).joined(separator: ", ")) has no root")
         }
         self.init(policy: settings.verificationPolicy, trust: settings.trust)
-        productTypes = settings.productTypes
+        productTypes = ProductCatalog(settings.productTypes)
         fillsLatestReceiptInfo = values["--latest-receipt-info"] != nil
     }
 

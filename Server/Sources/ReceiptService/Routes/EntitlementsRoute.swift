@@ -7,14 +7,14 @@ import StrictText
 /// If a piece is refused, the items of the others are in the answer, and the HTTP status is that of the worst refusal. It is 500 only if the host could not
 /// verify a piece: signed contents that cannot be read are a refusal of their piece alone.
 func entitlementsRoute(
-    _ verifier: AppStoreVerifier, productTypes: [String: StatedProductType]
+    _ verifier: AppStoreVerifier, productTypes: ProductCatalog
 ) -> Route {
     Route(.only("POST"), "/v1/entitlements") { request in
         let asked = try EntitlementsRequest(request.body.span)
         let decision = verifier.decision(on: asked.evidence, at: asked.date, productTypes: productTypes)
         return Response(
             status: decision.httpStatus, body: Array(decision.json(for: .httpStranger).utf8),
-            code: decision.worstRefusal?.error.code ?? decision.entitlements.nothing?.rawValue ?? "ok")
+            code: decision.worstRefusal?.error.code.rawValue ?? decision.entitlements.nothing?.rawValue ?? "ok")
     }
 }
 

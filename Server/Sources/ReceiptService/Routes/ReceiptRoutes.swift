@@ -5,7 +5,7 @@ package import HTTPService
 package struct ReceiptRoutes: Sendable {
     /// The verifier of `/v1`.
     package let verifier: AppStoreVerifier
-    private let productTypes: [String: StatedProductType]
+    private let productTypes: ProductCatalog
     private let responders: [(path: String, responder: VerifyReceiptResponder)]
 
     /// - Throws: The fault of a configuration that can accept nothing, or of a host that cannot verify.
@@ -32,10 +32,9 @@ package struct ReceiptRoutes: Sendable {
         func responder(_ environments: Set<AppStoreEnvironment>) throws(VerificationError) -> VerifyReceiptResponder {
             var policy = configuration.policy
             policy.environments = environments
-            var responder = try VerifyReceiptResponder(policy: policy, trust: configuration.trust)
-            responder.fillsLatestReceiptInfo = configuration.fillsLatestReceiptInfo
-            responder.clock = policy.clock
-            return responder
+            return try VerifyReceiptResponder(
+                policy: policy, trust: configuration.trust,
+                fillsLatestReceiptInfo: configuration.fillsLatestReceiptInfo)
         }
         let environments = configuration.policy.acceptedEnvironments
         var responders = [("/verifyReceipt", try responder(environments))]
@@ -52,32 +51,30 @@ package struct ReceiptRoutes: Sendable {
     /// The verdicts of all verifiers.
     ///
     /// - Parameter countedApart: Those that another metric counts, by their codes.
-    package func metrics(without countedApart: [String: UInt64] = [:]) -> [MetricFamily] {
+    package func metrics(without countedApart: [VerificationError.Code: UInt64] = [:]) -> [MetricFamily] {
         var all = verifier.counts
+        var refused = all.refused
         for (code, count) in countedApart {
-            if let known = all.refused[code] { all.refused[code] = known - min(known, count) }
+            if let known = refused[code] { refused[code] = known - min(known, count) }
         }
         var seen: Set<String> = []
         // A responder that stands at two paths has one verifier.
         for (_, responder) in responders
         where seen.insert(responder.environments.map(\.rawValue).sorted().joined()).inserted {
             let counts = responder.counts
-            all.verified += counts.verified
-            all.refused.merge(counts.refused, uniquingKeysWith: +)
-            all.unwrapped.merge(counts.unwrapped, uniquingKeysWith: +)
-            all.chainCacheHits += counts.chainCacheHits
-            all.chainCacheMisses += counts.chainCacheMisses
-            all.chainCacheEvictions += counts.chainCacheEvictions
+            all = all + counts
+            refused.merge(counts.refused, uniquingKeysWith: +)
         }
         var verdicts = MetricFamily(
             .counter, "receipt_server_verdicts_total", "Verdicts on evidence, by code; 'verified' for genuine evidence."
         )
         // An alarm sees the first of these, because it increases a counter that was there.
-        for code in ["libcrypto-failure", "out-of-memory", "algorithm-unavailable"] where all.refused[code] == nil {
-            all.refused[code] = 0
-        }
+        let alarms: [VerificationError.Code] = [.libcryptoFailure, .outOfMemory, .algorithmUnavailable]
+        for code in alarms { refused[code, default: 0] += 0 }
         verdicts.add(all.verified, [("code", "verified")])
-        for (code, count) in all.refused.sorted(by: { $0.key < $1.key }) { verdicts.add(count, [("code", code)]) }
+        for (code, count) in refused.map({ ($0.key.rawValue, $0.value) }).sorted(by: { $0.0 < $1.0 }) {
+            verdicts.add(count, [("code", code)])
+        }
         var unwrapped = MetricFamily(
             .counter, "receipt_server_unwrapped_total", "What was removed that was around evidence, by name.")
         for (name, count) in all.unwrapped.sorted(by: { $0.key < $1.key }) { unwrapped.add(count, [("name", name)]) }

@@ -12,7 +12,7 @@ func verifyReceiptRoute(_ path: String, _ responder: VerifyReceiptResponder) -> 
         let answer = responder.answer(to: request.body)
         switch answer.result {
         case .success: return Response(body: answer.body)
-        case .failure(let error): return Response(body: answer.body, code: error.code)
+        case .failure(let error): return Response(body: answer.body, code: error.code.rawValue)
         }
     }
 }

@@ -98,10 +98,11 @@ struct SearchAnswer {
     private static func transactions(of decision: Decision) -> [TransactionName] {
         var seen: Set<[UTF8Bytes]> = []
         return decision.evidence.flatMap(\.purchases).sorted { $0.purchaseDate > $1.purchaseDate }.compactMap {
-            guard let environment = $0.environment, let bundleID = $0.bundleID,
-                seen.insert([environment.rawValue, bundleID, $0.transactionID].map(UTF8Bytes.init)).inserted
+            guard
+                seen.insert([$0.environment.rawValue, $0.bundleID, $0.transactionID].map(UTF8Bytes.init)).inserted
             else { return nil }
-            return TransactionName(environment: environment, bundleID: bundleID, transactionID: $0.transactionID)
+            return TransactionName(
+                environment: $0.environment, bundleID: $0.bundleID, transactionID: $0.transactionID)
         }
     }
 

@@ -134,7 +134,7 @@ struct SearchPage {
                 for (environment, item) in answer.items {
                     html.element(.li) { html in
                         let place = Slot.words(environment == .production ? SupportPhrase.production : .sandbox)
-                        if let until = item.until {
+                        if let until = item.accessEndDate {
                             html.phrase(
                                 SupportPhrase.ownsUntil, .text(item.purchase.productID), .localDate(until), place)
                         } else if item.length == .unknown {
@@ -265,6 +265,6 @@ extension SupportDesk {
         return items.filter {
             $0.environment == story.name.environment
                 && $0.item.purchase.originalTransactionID.hasSameBytes(as: purchase.originalTransactionID)
-        }.compactMap(\.item.until).max()
+        }.compactMap(\.item.accessEndDate).max()
     }
 }

@@ -1,7 +1,7 @@
 import StrictText
 
-/// A JSON object of a payload as it was received, for members without a property and for logs.
-public struct JWSObject: Sendable {
+/// A JSON object as it was received, of a payload or around evidence, for members without a property and for logs.
+public struct JSONObject: Sendable {
     private let bytes: ArraySlice<UInt8>
     /// The names of the members that a property shows.
     private let names: [String]
@@ -15,7 +15,15 @@ public struct JWSObject: Sendable {
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 
     /// Returns the value of the first member with a name, as JSON; `nil` if there is none.
-    public subscript(name: String) -> String? { members.first { $0.name.hasSameBytes(as: name) }?.json }
+    public func json(of name: String) -> String? { members.first { $0.name.hasSameBytes(as: name) }?.json }
+
+    /// Returns the value of the first member with a name, if it is a string; otherwise `nil`.
+    public func text(of name: String) -> String? {
+        guard let json = json(of: name) else { return nil }
+        return try? JSONCursor.decode(Array(json.utf8).span) { (cursor) throws(JSONError) in
+            try cursor.readString().value
+        }
+    }
 
     /// The members that no property shows, in their order: those that this library does not know, and those that decide nothing and have a value of another type than Apple documents.
     public var unknownMembers: [Member] {
@@ -48,13 +56,13 @@ public struct JWSObject: Sendable {
 }
 
 /// Two objects are equal if their texts are equal byte for byte.
-extension JWSObject: Hashable {
-    public static func == (lhs: JWSObject, rhs: JWSObject) -> Bool { lhs.bytes == rhs.bytes }
+extension JSONObject: Hashable {
+    public static func == (lhs: JSONObject, rhs: JSONObject) -> Bool { lhs.bytes == rhs.bytes }
     public func hash(into hasher: inout Hasher) { hasher.combine(bytes) }
 }
 
 /// Two members are equal if their names and values are equal byte for byte.
-extension JWSObject.Member: Hashable {
+extension JSONObject.Member: Hashable {
     public static func == (lhs: Self, rhs: Self) -> Bool {
         lhs.name.hasSameBytes(as: rhs.name) && lhs.json.hasSameBytes(as: rhs.json)
     }

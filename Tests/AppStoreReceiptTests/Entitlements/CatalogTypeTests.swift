@@ -4,12 +4,12 @@ import Testing
 
 @_spi(Ledger) @testable import AppStoreReceipt
 
-struct StatedProductTypeTests {
+struct CatalogTypeTests {
     /// A product's type as the evidence and the app say it, and what follows.
     struct Row: Sendable, CustomTestStringConvertible {
         let evidence: ProductType?
         var end: Double?
-        let stated: StatedProductType?
+        let stated: CatalogType?
         let code: String
         var type: ProductType?
         var length = "null"
@@ -93,7 +93,7 @@ struct StatedProductTypeTests {
             let entitlements = try source.entitlements(of: [bought], at: day(20), productTypes: productTypes)
             let item = try #require(entitlements.items.first)
             #expect(entitlements.codes == ["1": row.code])
-            #expect(item.productType == row.type)
+            #expect(item.purchase.productType == row.type)
             let head =
                 #""quantity":1,"purchased_quantity":1,"seats":null,"period_seats":null,"length":\#(row.length),"app_transaction_id":null,"#
             #expect(entitlements.json.contains(head + row.json + #""purchase_date""#), "\(entitlements.json)")
@@ -110,7 +110,7 @@ struct StatedProductTypeTests {
         let entitlements = try EvidenceSource.receipt.entitlements(
             of: [first, restored], at: day(20), productTypes: ["pro": .nonConsumable])
         #expect(entitlements.items.map(\.firstTransactionID) == ["1", "1"])
-        #expect(entitlements.ownedItems.count == 1)
+        #expect(entitlements.ownedNonConsumables.count == 1)
     }
 
     @Test func `if other evidence of the transaction says the type, the app does not`() throws {
@@ -118,7 +118,7 @@ struct StatedProductTypeTests {
         let new = try Transaction(id: "1", product: "p", type: .nonConsumable, start: 0).purchase(signed: 2)
         for purchases in [[old, new], [new, old]] {
             let item = Entitlements(trustingStored: purchases, at: day(20), productTypes: ["p": .consumable]).items[0]
-            #expect(item.access == .owned && item.contradictedType == .consumable)
+            #expect(item.access == .owned && item.typeSource == .contradicted(.consumable))
             #expect(item.statedType == nil && !item.isTypeStated)
         }
     }
@@ -141,9 +141,9 @@ struct StatedProductTypeTests {
             ("non-renewing:-1", nil), ("non-renewing:+1", nil), ("non-renewing:1.5", nil), ("non-renewing:36501", nil),
             ("non-renewing:99999999999999999999", nil), ("non-renewing:90d", nil), ("consumable ", nil),
             ("non-renewing:٩", nil),
-        ] as [(String, StatedProductType?)])
-    func `the text of a type is one of four`(text: String, type: StatedProductType?) {
-        #expect(StatedProductType(text) == type)
+        ] as [(String, CatalogType?)])
+    func `the text of a type is one of four`(text: String, type: CatalogType?) {
+        #expect(CatalogType(text) == type)
         if let type { #expect(type.description == text) }
     }
 
@@ -153,6 +153,6 @@ struct StatedProductTypeTests {
         let item = try EvidenceSource.transactions.entitlements(
             of: [season], at: day(0.5), productTypes: ["season": .nonRenewing(days: days)]
         ).items[0]
-        #expect(item.until == day(Double(min(max(days, 1), 36_500))))
+        #expect(item.accessEndDate == day(Double(min(max(days, 1), 36_500))))
     }
 }

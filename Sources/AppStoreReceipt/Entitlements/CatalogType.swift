@@ -1,11 +1,12 @@
 /// The type of a product as the app states it, for evidence that does not say it: the transaction receipts of iOS 3 to 6, and receipts before 2013.
 ///
 /// ```swift
-/// let now = Entitlements(evidence.purchases, at: .now, productTypes: ["com.example.season": .nonRenewing(days: 90)])
+/// let now = Entitlements([evidence], at: .now, productTypes: ["com.example.season": .nonRenewing(days: 90)])
 /// ```
 ///
 /// No evidence says how long a non-renewing subscription lasts.
-public enum StatedProductType: Hashable, Sendable {
+@nonexhaustive
+public enum CatalogType: Hashable, Sendable {
     /// A product that is used up.
     case consumable
     /// A product that is bought once and kept.
@@ -38,7 +39,7 @@ public enum StatedProductType: Hashable, Sendable {
     private static let nonRenewingPrefix = "non-renewing:"
 }
 
-extension StatedProductType: LosslessStringConvertible {
+extension CatalogType: LosslessStringConvertible {
     /// Creates the type from its text: `consumable`, `non-consumable`, `auto-renewable`, or `non-renewing:90` for 90 days; `nil` for any other text.
     public init?(_ description: String) {
         switch description {
@@ -66,7 +67,7 @@ extension StatedProductType: LosslessStringConvertible {
     }
 }
 
-extension StatedProductType: Codable {
+extension CatalogType: Codable {
     /// Decodes the type from its text.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()

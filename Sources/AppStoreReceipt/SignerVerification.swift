@@ -2,9 +2,10 @@ public import SignatureTrust
 public import SpanASN1
 
 /// How evidence was verified: the authority that signed it, the certificates, and the date at which the chain was validated.
-public struct Verification: Hashable, Sendable {
+public struct SignerVerification: Hashable, Sendable {
     /// The authorities that can sign evidence.
-    public enum Authority: String, Hashable, Sendable {
+    @nonexhaustive
+    public enum Authority: String, Codable, Hashable, Sendable {
         /// Apple: the chain ends in one of Apple's root certificates.
         case apple
         /// The owner of a root certificate that you chose with ``AppStoreTrust/roots(_:)``.
@@ -31,9 +32,19 @@ public struct Verification: Hashable, Sendable {
     /// The names of what was around the evidence, outermost first, such as `unity`; empty if nothing was. <doc:WhatClientsSend> lists them.
     public var unwrapped: [String] { layers.names }
 
-    func inside(_ layers: Layers) -> Verification {
+    func inside(_ layers: Layers) -> SignerVerification {
         var verification = self
         verification.layers = layers
         return verification
+    }
+}
+
+/// The JSON has the properties' names in lowercase with `_`, for logs and for storage. Dates are milliseconds since 1970. It
+/// says nothing of what was around the evidence, and cannot be decoded: only a verifier makes one.
+extension SignerVerification: Encodable {
+    private enum CodingKeys: String, CodingKey {
+        case authority, anchor, signer, digest
+        case signerExpirationDate = "signer_expiration_date"
+        case validationDate = "validation_date"
     }
 }

@@ -5,9 +5,9 @@ import Testing
 @testable import PurchaseLedger
 
 /// Old evidence does not say what kind of product was bought. The policy can.
-struct StatedProductTypeTests {
+struct CatalogTypeTests {
     struct Row: Sendable, CustomTestStringConvertible {
-        let stated: StatedProductType?
+        let stated: CatalogType?
         let outcome: Outcome
         var quantity: Int64 = 0
         var until: Double?
@@ -46,13 +46,12 @@ struct StatedProductTypeTests {
         (builder.quantity, builder.purchaseDate) = (3, day(0))
         let verifier = try AppStoreVerifier(
             bundleID: Minted.bundleID, environments: [.production, .sandbox],
-            trust: .adding(
-                [TransactionReceiptIssuer(der: authority.intermediate.certificate)],
-                to: .roots([authority.trustAnchor])))
-        return try verifier.verify(builder.base64(signedBy: authority))
+            trust: .roots([authority.trustAnchor])
+                .adding([TransactionReceiptIssuer(der: authority.intermediate.certificate)]))
+        return try verifier.verify(builder.signedBase64(by: authority))
     }
 
-    private func policy(_ type: StatedProductType?) -> LedgerPolicy {
+    private func policy(_ type: CatalogType?) -> LedgerPolicy {
         var policy = LedgerPolicy()
         policy.productTypes = type.map { ["p": $0] } ?? [:]
         return policy
@@ -72,11 +71,11 @@ struct StatedProductTypeTests {
     /// A server that is started again with another setting.
     @Test(
         arguments: [nil, .consumable, .nonConsumable, .nonRenewing(days: 9), .nonRenewing(days: 365)]
-            as [StatedProductType?], Place.available)
+            as [CatalogType?], Place.available)
     func `what was granted by a stated type is decided by it from then on`(
-        _ later: StatedProductType?, _ place: Place
+        _ later: CatalogType?, _ place: Place
     ) throws {
-        for first in [StatedProductType.consumable, .nonConsumable, .nonRenewing(days: 90)] {
+        for first in [CatalogType.consumable, .nonConsumable, .nonRenewing(days: 90)] {
             let location = try place.makeLocation()
             let before = try PurchaseLedger(location.text, policy: policy(first))
             let told = try before.redeem(receipt(), for: "anna", at: day(10)).outcomes[0]

@@ -1,0 +1,76 @@
+import Dispatch
+import Synchronization
+
+/// Threads for the work of an asynchronous batch.
+final class BatchThreads: Sendable {
+    private struct Queue {
+        var work: [@Sendable () -> Void] = []
+        /// The index of the next work.
+        var next = 0
+        var isFinished = false
+        var haveEnded = false
+        var waiting: CheckedContinuation<Void, Never>?
+    }
+
+    private let queue = Mutex(Queue())
+    private let available = DispatchSemaphore(value: 0)
+    private let count: Int
+
+    /// Starts the threads, and one that waits for them.
+    init(count: Int) {
+        self.count = count
+        _ = WorkerThread {
+            let threads = (0..<count).map { _ in WorkerThread { self.work() } }
+            for thread in threads { thread.join() }
+            let waiting = self.queue.withLock { queue in
+                queue.haveEnded = true
+                return queue.waiting.take()
+            }
+            waiting?.resume()
+        }
+    }
+
+    /// Does some work on a thread, soon. Work that comes after ``finish()`` may never be done.
+    func run(_ work: @escaping @Sendable () -> Void) {
+        queue.withLock { $0.work.append(work) }
+        available.signal()
+    }
+
+    /// Lets the threads end after the work that waits.
+    func finish() {
+        queue.withLock { $0.isFinished = true }
+        for _ in 0..<count { available.signal() }
+    }
+
+    /// Waits until the threads have ended after ``finish()``, and have freed libcrypto's data for them.
+    func end() async {
+        await withCheckedContinuation { continuation in
+            let haveEnded = queue.withLock { queue in
+                if !queue.haveEnded { queue.waiting = continuation }
+                return queue.haveEnded
+            }
+            if haveEnded { continuation.resume() }
+        }
+    }
+
+    private func work() {
+        while true {
+            available.wait()
+            let work: (@Sendable () -> Void)? = queue.withLock { queue in
+                guard queue.next < queue.work.count else { return nil }
+                let work = queue.work[queue.next]
+                queue.next += 1
+                if queue.next == queue.work.count {
+                    queue.work.removeAll(keepingCapacity: true)
+                    queue.next = 0
+                }
+                return work
+            }
+            if let work {
+                work()
+            } else if queue.withLock({ $0.isFinished }) {
+                return
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+public import SpanASN1
+
+/// Evidence, by the environment that signed it. Nobody pays in the sandbox: keep what it grants apart.
+public enum EnvironmentEvidence: Hashable, Sendable {
+    /// Evidence of the App Store.
+    case production(VerifiedEvidence)
+    /// Evidence of the sandbox, from which App Review and TestFlight send it.
+    case sandbox(VerifiedEvidence)
+}
+
+/// A verifier that accepts production and the sandbox, and tells them apart.
+///
+/// ```swift
+/// let verifier = try AppStoreVerifier.both(bundleID: "com.example.app")
+/// switch try verifier.verify(body) {
+/// case .production(let evidence): …  // grant
+/// case .sandbox(let evidence): …     // grant in a store of its own, or refuse
+/// }
+/// ```
+///
+/// App Review and TestFlight buy in the sandbox, also with the app that is on sale. A server that refuses the sandbox fails
+/// the review, and one that grants it as production gives its products away.
+public struct BothEnvironmentsVerifier: Sendable {
+    let verifier: AppStoreVerifier
+
+    /// The numbers of inputs that were verified and refused, for metrics.
+    public var counts: VerifierCounts { verifier.counts }
+
+    /// Verifies evidence of any kind. See ``AppStoreVerifier/verify(_:)``.
+    ///
+    /// - Returns: The verified evidence, by its environment.
+    /// - Throws: The reason the evidence was refused. The code is `environment-missing` for evidence that names no
+    ///   environment, such as a notification of the type ``NotificationType/unclaimSeats``.
+    public func verify(_ evidence: some EvidenceSource) throws(VerificationError) -> EnvironmentEvidence {
+        let received = ReceivedEvidence(evidence, verifier.policy.limits)
+        let verified = try evidence._withEvidenceBytes { (bytes) throws(VerificationError) in
+            try verifier.verify(received, in: bytes, requiresEnvironment: true)
+        }
+        return verified.environment == .sandbox ? .sandbox(verified) : .production(verified)
+    }
+
+    /// Verifies the evidence of one customer, piece by piece, and decides what it entitles to in one environment.
+    ///
+    /// - Parameters:
+    ///   - pieces: The pieces of evidence, of any kind and in any order.
+    ///   - environment: The environment to decide in. A piece of another is refused as `environment-mismatch`.
+    ///   - date: The date to decide for; by default, the present by the policy's clock.
+    ///   - productTypes: The types of products, for purchases whose evidence does not say the type. It also says how
+    ///     long a non-renewing subscription lasts.
+    public func decision(
+        on pieces: some Sequence<some EvidenceSource>, in environment: AppStoreEnvironment, at date: Instant? = nil,
+        productTypes: ProductCatalog = [:]
+    ) -> Decision {
+        verifier.decision(on: pieces, in: environment, at: date, productTypes: productTypes)
+    }
+}
+
+extension AppStoreVerifier {
+    /// Creates a verifier for one app that accepts production and the sandbox, and tells them apart.
+    ///
+    /// - Parameters:
+    ///   - bundleID: The bundle id of the app.
+    ///   - appAppleID: The Apple id of the app, such as `1234567890`.
+    ///   - trust: The certificates to trust; by default Apple's.
+    /// - Throws: An error of the stage `verifier` if the configuration can accept nothing, or if libcrypto on this host
+    ///   cannot verify what the policy accepts.
+    public static func both(
+        bundleID: String, appAppleID: String? = nil, trust: AppStoreTrust = .apple
+    ) throws(VerificationError) -> BothEnvironmentsVerifier {
+        let environments: Set<AppStoreEnvironment> = [.production, .sandbox]
+        return BothEnvironmentsVerifier(
+            verifier: try AppStoreVerifier(
+                bundleID: bundleID, appAppleID: appAppleID, environments: environments, trust: trust))
+    }
+
+    /// Creates a verifier with a policy that accepts production and the sandbox, and tells them apart.
+    ///
+    /// - Parameters:
+    ///   - policy: The policy. Its environments are not used.
+    ///   - trust: The certificates to trust; by default Apple's.
+    /// - Throws: An error of the stage `verifier` if the configuration can accept nothing, or if libcrypto on this host
+    ///   cannot verify what the policy accepts.
+    public static func both(
+        policy: VerificationPolicy, trust: AppStoreTrust = .apple
+    ) throws(VerificationError) -> BothEnvironmentsVerifier {
+        var policy = policy
+        policy.environments = [.production, .sandbox]
+        return BothEnvironmentsVerifier(verifier: try AppStoreVerifier(policy: policy, trust: trust))
+    }
+}

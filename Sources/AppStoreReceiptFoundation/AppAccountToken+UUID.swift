@@ -1,0 +1,15 @@
+@_spi(Ledger) public import AppStoreReceipt
+
+#if canImport(FoundationEssentials)
+public import FoundationEssentials
+#else
+public import Foundation
+#endif
+
+extension AppAccountToken {
+    /// Creates the token of a UUID.
+    public init(_ uuid: UUID) { self.init(signed: uuid.uuidString) }
+
+    /// The token as a UUID; `nil` if Apple signed a text that is none.
+    public var uuid: UUID? { UUID(uuidString: description) }
+}
