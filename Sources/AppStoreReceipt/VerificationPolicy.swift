@@ -168,7 +168,7 @@ extension VerificationPolicy {
 
 extension Collection<String> {
     /// All strings in the order of their bytes, for an error message.
-    fileprivate var sortedList: String {
+    var sortedList: String {
         sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.joined(separator: ", ")
     }
 }
