@@ -1,5 +1,6 @@
 public import SignatureTrust
-public import SpanASN1
+public import Instants
+import SpanASN1
 import StrictText
 
 /// The conditions that genuine evidence must meet, for receipts, transactions and notifications alike.

@@ -50,3 +50,12 @@ public struct TrustAnchor: Hashable, Sendable {
         }
     }
 }
+
+extension TrustAnchor: CustomStringConvertible {
+    /// The certificate's subject and SHA-256 fingerprint, such as `CN=Example Root CA,O=Example (SHA-256 63343abf…)`. Anyone can choose the subject.
+    public var description: String {
+        let name = (try? Certificate(der.span).subject.distinguishedName()) ?? ""
+        let fingerprint = (try? Fingerprint(of: der.span)).map { "(SHA-256 \($0))" }
+        return [name, fingerprint ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
+    }
+}

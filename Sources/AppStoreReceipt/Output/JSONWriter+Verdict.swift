@@ -1,5 +1,4 @@
 import SignatureTrust
-import SpanASN1
 import StrictText
 
 // The verdict on one input: one JSON object, which the command prints as one line.

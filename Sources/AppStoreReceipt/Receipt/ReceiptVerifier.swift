@@ -1,5 +1,5 @@
 import SignatureTrust
-import SpanASN1
+import Instants
 import SpanPKCS7
 
 /// The steps from a binary receipt to a verified one.
