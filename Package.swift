@@ -1,4 +1,4 @@
-// swift-tools-version: 6.2
+// swift-tools-version: 6.3
 import PackageDescription
 
 let settings: [SwiftSetting] = [
@@ -41,6 +41,7 @@ func fuzz(_ name: String, _ dependencies: [Target.Dependency], isExecutable: Boo
 
 let package = Package(
     name: "swift-app-store-receipt",
+    // The first whose standard library has `InlineArray` and `UTF8Span`.
     platforms: [.macOS(.v26)],
     products: [
         .library(name: "AppStoreReceipt", targets: ["AppStoreReceipt"]),
@@ -49,12 +50,11 @@ let package = Package(
         .library(name: "AppStoreReceiptTestingFoundation", targets: ["AppStoreReceiptTestingFoundation"]),
         .library(name: "AppStoreSigning", targets: ["AppStoreSigning"]),
         .library(name: "AppStoreSigningFoundation", targets: ["AppStoreSigningFoundation"]),
-        .library(name: "SpanASN1", targets: ["SpanASN1"]),
-        .library(name: "SignatureTrust", targets: ["SignatureTrust"]),
         .library(name: "CMSTrust", targets: ["CMSTrust"]),
         .library(name: "CMSTrustFoundation", targets: ["CMSTrustFoundation"]),
         .executable(name: "receipt", targets: ["receipt"]),
         // Lent to the packages beside this one, and no API: see CONTRIBUTING.md.
+        .library(name: "_Instants", targets: ["Instants"]),
         .library(name: "_SpanPKCS7", targets: ["SpanPKCS7"]),
         .library(name: "_LargeMemory", targets: ["LargeMemory"]),
         .library(name: "_StrictText", targets: ["StrictText"]),
@@ -70,44 +70,48 @@ let package = Package(
             providers: [.apt(["libssl-dev"]), .brew(["openssl@3"])]),
         // Memory of large inputs and outputs: what the kernel is asked for it.
         target("LargeMemory", []),
-        target("SpanASN1", ["LargeMemory"]),
-        target("SpanPKCS7", ["SpanASN1"]),
+        // Dates, so that who says *now* imports no parser.
+        target("Instants", []),
+        target("SpanASN1", ["Instants", "LargeMemory"]),
+        target("SpanPKCS7", ["Instants", "SpanASN1"]),
         // Base64 with instructions that the compiler may not use without asking the processor.
         .target(name: "CBase64"),
-        target("StrictText", ["CBase64", "LargeMemory", "SpanASN1"]),
+        target("StrictText", ["CBase64", "Instants", "LargeMemory", "SpanASN1"]),
         target("LibcryptoHandles", ["CLibcryptoShims"]),
         target("SeededRandom", []),
-        target("SignatureTrust", ["SpanPKCS7", "LibcryptoHandles"]),
-        target("CMSTrust", ["SpanASN1", "SpanPKCS7", "LibcryptoHandles", "SignatureTrust"]),
+        target("SignatureTrust", ["Instants", "SpanPKCS7", "LibcryptoHandles"]),
+        target("CMSTrust", ["Instants", "SpanASN1", "SpanPKCS7", "LibcryptoHandles", "SignatureTrust"]),
         target(
             "AppStoreReceipt",
-            ["LargeMemory", "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "LibcryptoHandles"]),
+            [
+                "Instants", "LargeMemory", "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "LibcryptoHandles",
+            ]),
         // Apart, since whatever imports Foundation makes every program that links it load Foundation.
         target("AppStoreReceiptFoundation", ["AppStoreReceipt"]),
         target("AppStoreReceiptTestingFoundation", ["AppStoreReceiptTesting"]),
         target("AppStoreSigningFoundation", ["AppStoreSigning"]),
         target("CMSTrustFoundation", ["CMSTrust"]),
         // What a developer's server signs. Apart, so that who verifies has nothing of it.
-        target("AppStoreSigning", ["SpanASN1", "SpanPKCS7", "StrictText", "LibcryptoHandles"]),
+        target("AppStoreSigning", ["Instants", "SpanASN1", "SpanPKCS7", "StrictText", "LibcryptoHandles"]),
         target(
             "AppStoreReceiptTesting",
             [
-                "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "AppStoreReceipt", "LibcryptoHandles",
-                "SeededRandom",
+                "Instants", "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "AppStoreReceipt",
+                "LibcryptoHandles", "SeededRandom",
             ]),
-        target("ReceiptReport", ["SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "AppStoreReceipt"]),
+        target(
+            "ReceiptReport", ["Instants", "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "AppStoreReceipt"]),
         .executableTarget(
             name: "receipt",
             dependencies: [
                 "AppStoreReceipt", "AppStoreReceiptTesting", "AppStoreSigning", "SignatureTrust", "CMSTrust",
-                "SpanASN1",
-                "SpanPKCS7", "StrictText", "ReceiptReport",
+                "Instants", "SpanASN1", "SpanPKCS7", "StrictText", "ReceiptReport",
             ],
             swiftSettings: settings),
         .executableTarget(
             name: "generate-vectors",
             dependencies: [
-                "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "CMSTrust", "LibcryptoHandles",
+                "Instants", "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "CMSTrust", "LibcryptoHandles",
                 "AppStoreReceipt", "AppStoreReceiptTesting",
             ], path: "TestVectors/Generator", swiftSettings: settings),
         .executableTarget(
@@ -164,6 +168,7 @@ let package = Package(
                 "CFork", "CFailingAllocator",
             ],
             path: "Tests/OutOfMemoryTrial", swiftSettings: settings),
+        tests(of: "Instants", ["AppStoreReceiptTesting"]),
         tests(of: "SpanASN1", ["AppStoreReceiptTesting"]),
         tests(of: "SpanPKCS7"),
         tests(of: "StrictText", ["AppStoreReceiptTesting"]),

@@ -1,4 +1,4 @@
-// swift-tools-version: 6.2
+// swift-tools-version: 6.3
 import PackageDescription
 
 let settings: [SwiftSetting] = [
@@ -15,8 +15,9 @@ let toolSettings: [SwiftSetting] = [.swiftLanguageMode(.v6), .enableUpcomingFeat
 /// A product of the library beside this package.
 func library(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-app-store-receipt") }
 
-/// What the library lends to the packages beside it: memory of large bodies, texts from outside, libcrypto, and random numbers from a seed.
+/// What the library lends to the packages beside it: memory of large bodies, dates, texts from outside, libcrypto, and random numbers from a seed.
 let largeMemory = library("_LargeMemory")
+let instants = library("_Instants")
 let strictText = library("_StrictText")
 let libcryptoHandles = library("_LibcryptoHandles")
 /// What signs the tokens for the App Store Server API.
@@ -71,7 +72,7 @@ let package = Package(
         // A thread, and a lock with a condition.
         target("ServerThreads", []),
         // Routes, limits, time limits, metrics, the log and the daemon. It does not know what a receipt is.
-        target("HTTPService", ["CMicrohttpd", largeMemory, strictText, "ServerThreads", library("SpanASN1")]),
+        target("HTTPService", ["CMicrohttpd", largeMemory, instants, strictText, "ServerThreads"]),
         // What the library answers, as routes; and the configuration.
         target(
             "ReceiptService", ["HTTPService", "LedgerService", "SupportDesk", strictText, library("AppStoreReceipt")]),
@@ -80,14 +81,14 @@ let package = Package(
             "SupportDesk",
             [
                 "HTTPService", "LedgerService", "PurchaseLedger", "Reconciliation", "AppStoreServerAPI", strictText,
-                libcryptoHandles, library("AppStoreReceipt"), library("_ReceiptReport"), library("SpanASN1"),
+                libcryptoHandles, library("AppStoreReceipt"), library("_ReceiptReport"), instants,
             ]),
         // The ledger as routes, with its tokens and its options.
         target(
             "LedgerService",
             [
                 "HTTPService", "PurchaseLedger", "AppStoreServerAPI", "Reconciliation", strictText, libcryptoHandles,
-                "ServerThreads", signing, library("AppStoreReceipt"), library("_ReceiptReport"), library("SpanASN1"),
+                "ServerThreads", signing, library("AppStoreReceipt"), library("_ReceiptReport"), instants,
             ]),
         .systemLibrary(
             name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
@@ -100,7 +101,7 @@ let package = Package(
         target(
             "PurchaseLedger",
             [
-                "CSQLite", "CLibpq", "CLibcurl", "CZlib", strictText, libcryptoHandles, "ServerThreads",
+                "CSQLite", "CLibpq", "CLibcurl", "CZlib", instants, strictText, libcryptoHandles, "ServerThreads",
                 library("AppStoreReceipt"),
             ]),
         // Asks Apple's App Store Server API.
@@ -110,7 +111,7 @@ let package = Package(
         // Asks the App Store what the ledger wants to know, and records what it answers. It does not know what a service is.
         target(
             "Reconciliation",
-            ["PurchaseLedger", "AppStoreServerAPI", strictText, "ServerThreads", library("AppStoreReceipt")]),
+            ["PurchaseLedger", "AppStoreServerAPI", instants, strictText, "ServerThreads", library("AppStoreReceipt")]),
         // An App Store to ask in tests.
         target(
             "AppStoreServerTesting",

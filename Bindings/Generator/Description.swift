@@ -95,7 +95,8 @@ enum Description {
             OutputMember(
                 "category", .text,
                 "Who can correct the error: " + categories.map { "`\($0.name)`" }.formatted(last: "or") + "."),
-            OutputMember("message", .text, "The reason, in words."),
+            OutputMember(
+                "message", .text, "The reason, in words, with what was found and what is accepted where that is known."),
             OutputMember("advice", .text, "What to do, for a log. It has the names of this language's options."),
             OutputMember("verdict_json", .text, isOptional: true, "The refusal as JSON, if there is one."),
         ])

@@ -247,10 +247,10 @@ func TestARefusedPieceIsExplained(t *testing.T) {
 		t.Fatal(entitlements, err)
 	}
 	var e *VerificationError
-	if !errors.As(entitlements.Err, &e) || e.Message != "the input is empty" || e.Advice == "" {
+	if !errors.As(entitlements.Err, &e) || e.Message != "the input is empty (at byte 0 of the text)" || e.Advice == "" {
 		t.Error(entitlements.Err)
 	}
-	refused := Refusal{1, "empty-input", "client", "the input is empty"}
+	refused := Refusal{1, "empty-input", "client", "the input is empty (at byte 0 of the text)"}
 	if len(entitlements.Refused) != 1 || entitlements.Refused[0] != refused {
 		t.Error(entitlements.Refused)
 	}

@@ -191,7 +191,7 @@ type VerificationError struct {
 	Code string
 	// Who can correct the error: `client`, `forgery` or `host`.
 	Category string
-	// The reason, in words.
+	// The reason, in words, with what was found and what is accepted where that is known.
 	Message string
 	// What to do, for a log. It has the names of this language's options.
 	Advice string

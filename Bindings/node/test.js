@@ -232,8 +232,8 @@ async function main() {
   const { trust, contents } = verifier.verify(receipt);
   assert.deepStrictEqual([trust.validatedAt.getTime(), contents.bundle_id], [1749988800000, 'com.example.app']);
   const { items, refused, error } = verifier.entitlements([receipt, '']);
-  assert.deepStrictEqual([items.length, error.message, error.advice !== ''], [1, 'the input is empty', true]);
-  assert.deepStrictEqual(refused, [{ index: 1, code: 'empty-input', category: 'client', message: 'the input is empty' }]);
+  assert.deepStrictEqual([items.length, error.message, error.advice !== ''], [1, 'the input is empty (at byte 0 of the text)', true]);
+  assert.deepStrictEqual(refused, [{ index: 1, code: 'empty-input', category: 'client', message: 'the input is empty (at byte 0 of the text)' }]);
 
   // The bytes of an asynchronous call are its own: JavaScript may overwrite them at once.
   const overwritten = Buffer.from(receipt);

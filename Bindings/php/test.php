@@ -180,8 +180,8 @@ $evidence = $verifier->verify($receipt);
 same(['receipt', 1749988800], [$evidence->kind(), $evidence->trust()->validatedAt->getTimestamp()], 'the kind and the trust');
 same('com.example.app', $evidence->contents()['bundle_id'], 'the contents');
 $entitlements = $verifier->entitlements([$receipt, '']);
-same([[1, 'empty-input', 'client', 'the input is empty']], array_map(fn ($r) => array_values((array) $r), $entitlements->refused), 'refused');
-same(['the input is empty', true], [$entitlements->error->getMessage(), $entitlements->error->advice !== ''], 'the error of a refused piece');
+same([[1, 'empty-input', 'client', 'the input is empty (at byte 0 of the text)']], array_map(fn ($r) => array_values((array) $r), $entitlements->refused), 'refused');
+same(['the input is empty (at byte 0 of the text)', true], [$entitlements->error->getMessage(), $entitlements->error->advice !== ''], 'the error of a refused piece');
 try {
     $verifier->entitlements(array_fill(0, 1001, ''));
     same('too-much-evidence', 'accepted', 'pieces');

@@ -1,4 +1,4 @@
-import SpanASN1
+import Instants
 
 /// The result of comparing the age of a date with a maximum.
 enum Age {

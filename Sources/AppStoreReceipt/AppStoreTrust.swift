@@ -1,11 +1,5 @@
 public import SignatureTrust
 
-/// A certificate that you choose to trust.
-public typealias TrustAnchor = SignatureTrust.TrustAnchor
-
-/// The SHA-256 of a certificate, or of the signed contents of a receipt.
-public typealias Fingerprint = SignatureTrust.Fingerprint
-
 /// The certificates that a verifier trusts.
 ///
 /// The trust decides which checks apply. Nothing in the evidence changes them.

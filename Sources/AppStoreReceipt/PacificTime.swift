@@ -1,4 +1,4 @@
-import SpanASN1
+import Instants
 
 /// The time on the Pacific coast of the United States (America/Los_Angeles), in integers.
 ///

@@ -1,5 +1,5 @@
 public import SignatureTrust
-public import SpanASN1
+public import Instants
 
 /// How evidence was verified: the authority that signed it, the certificates, and the date at which the chain was validated.
 public struct SignerVerification: Hashable, Sendable {

@@ -7,16 +7,31 @@ extension VerificationError: CustomStringConvertible {
     /// are known.
     ///
     /// It is safe to log: values from the evidence are escaped and shortened.
-    public var description: String {
+    public var description: String { message(for: .swift) }
+
+    /// The ``description`` for an audience: without what the policy accepts, for one that may not know it.
+    func message(for audience: Audience) -> String {
         var text = explanation
         if let member { text += ": \(member)" }
         if let found { text += ": found \(found.excerpt)" }
-        if let expected { text += "\(found == nil && member == nil ? ":" : ",") expected \(expected.excerpt)" }
+        if let expected = expected(for: audience) {
+            text += "\(found == nil && member == nil ? ":" : ",") expected \(expected.excerpt)"
+        }
         var place: [String] = []
         if let part { place.append(part.rawValue) }
-        if let path { place.append(circumstances?.detail == nil ? path : path.excerpt) }
+        // A client wrote the pointer to a member.
+        if let path {
+            if case .member = circumstances?.detail { place.append(path.excerpt) } else { place.append(path) }
+        }
         if let offset, let offsetBase { place.append("at byte \(offset) of the \(offsetBase.text)") }
         return place.isEmpty ? text : "\(text) (\(place.joined(separator: " ")))"
+    }
+}
+
+extension VerificationError {
+    /// The ``expected`` value; `nil` for an audience that may not know what the policy accepts.
+    func expected(for audience: Audience) -> String? {
+        audience.mayKnowSettings || stage != .policy ? expected : nil
     }
 }
 

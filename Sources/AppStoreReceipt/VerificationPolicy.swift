@@ -1,5 +1,6 @@
 public import SignatureTrust
-public import SpanASN1
+public import Instants
+import SpanASN1
 import StrictText
 
 /// The conditions that genuine evidence must meet, for receipts, transactions and notifications alike.
@@ -168,7 +169,7 @@ extension VerificationPolicy {
 
 extension Collection<String> {
     /// All strings in the order of their bytes, for an error message.
-    fileprivate var sortedList: String {
+    var sortedList: String {
         sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.joined(separator: ", ")
     }
 }

@@ -1,5 +1,4 @@
 import AppStoreReceipt
-import SpanASN1
 
 /// The property of a builder that an attribute is made from, by the type of its value.
 enum BuilderField<Root>: Sendable {

@@ -1,4 +1,5 @@
 package import SignatureTrust
+package import Instants
 package import SpanASN1
 
 /// The specification of a certificate to issue. You can set every part, also to wrong values.

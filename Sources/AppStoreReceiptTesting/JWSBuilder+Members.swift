@@ -1,5 +1,4 @@
 public import AppStoreReceipt
-public import SpanASN1
 
 // The members that tests set most, without their names in JSON. A property is `nil` if its member is missing or has another type, and setting `nil` removes
 // the member. For other members, and for values of wrong types, set members of ``payload``.

@@ -1,5 +1,4 @@
 public import AppStoreReceipt
-public import SpanASN1
 
 // Notifications that are not about a purchase. For those about purchases, see `PurchaseHistory`.
 

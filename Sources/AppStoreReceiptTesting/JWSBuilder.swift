@@ -1,5 +1,5 @@
 public import AppStoreReceipt
-public import SpanASN1
+import SpanASN1
 @_spi(Surfaces) import SpanPKCS7
 import StrictText
 

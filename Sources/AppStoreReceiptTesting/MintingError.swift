@@ -1,4 +1,5 @@
 import LibcryptoHandles
+import Instants
 import SpanASN1
 
 /// The reason something could not be minted. The raw values are stable words.

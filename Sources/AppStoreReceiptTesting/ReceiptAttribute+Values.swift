@@ -1,5 +1,5 @@
 public import AppStoreReceipt
-public import SpanASN1
+import SpanASN1
 
 extension ReceiptAttribute {
     /// Returns an attribute whose value is a UTF8String, such as an id, a name or a version.

@@ -1,5 +1,4 @@
 public import AppStoreReceipt
-public import SpanASN1
 
 extension ReceiptBuilder {
     /// An in-app purchase to mint. A field that is `nil` is omitted, or is written empty if Apple does so.

@@ -1,6 +1,5 @@
 public import AppStoreReceipt
 public import SignatureTrust
-public import SpanASN1
 import StrictText
 
 /// A builder that mints App Store receipts for tests.

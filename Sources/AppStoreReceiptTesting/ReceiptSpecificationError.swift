@@ -1,4 +1,4 @@
-import SpanASN1
+import Instants
 import StrictText
 
 /// The reason a JSON text does not specify a receipt, and the place of the fault.

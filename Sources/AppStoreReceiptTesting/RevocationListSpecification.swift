@@ -1,5 +1,6 @@
 package import SignatureTrust
-package import SpanASN1
+package import Instants
+import SpanASN1
 
 /// A certificate revocation list to be issued (RFC 5280, 5.1). Every part can be set, and set wrong on purpose.
 package struct RevocationListSpecification: Hashable, Sendable {

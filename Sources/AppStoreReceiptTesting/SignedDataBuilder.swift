@@ -1,4 +1,5 @@
 package import SignatureTrust
+package import Instants
 package import SpanASN1
 import SpanPKCS7
 

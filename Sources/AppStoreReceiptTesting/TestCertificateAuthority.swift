@@ -1,4 +1,5 @@
 public import SignatureTrust
+import Instants
 import SpanASN1
 
 /// A certificate authority for tests with the shape of Apple's: a root, an intermediate, and a leaf that signs receipts.

@@ -1,6 +1,6 @@
 public import AppStoreReceipt
 public import SignatureTrust
-public import SpanASN1
+import SpanASN1
 import StrictText
 
 /// A builder that mints transaction receipts of iOS 3 to 6 for tests: the `transactionReceipt` of a `SKPaymentTransaction`.

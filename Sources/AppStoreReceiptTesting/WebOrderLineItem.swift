@@ -1,4 +1,4 @@
-import SpanASN1
+import Instants
 
 /// The web order line item of a period that a specification gives none.
 enum WebOrderLineItem {

@@ -1,4 +1,3 @@
-import SpanASN1
 import StrictText
 
 extension AppStoreSigner {

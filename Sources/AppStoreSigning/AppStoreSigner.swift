@@ -1,4 +1,4 @@
-import SpanASN1
+import Instants
 import StrictText
 
 /// Signs what the App Store requires from a developer's server, for one app.

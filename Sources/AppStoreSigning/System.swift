@@ -6,7 +6,7 @@ import Musl
 import Darwin
 #endif
 import LibcryptoHandles
-import SpanASN1
+import Instants
 
 /// The module's calls of the operating system.
 enum System {

@@ -1,5 +1,6 @@
 import LibcryptoHandles
 import SignatureTrust
+import Instants
 import SpanASN1
 import SpanPKCS7
 

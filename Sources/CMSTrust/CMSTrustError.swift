@@ -75,6 +75,7 @@ package struct CMSTrustError: Error, Hashable, Sendable {
         /// A clause that says what is wrong, such as "a certificate is revoked".
         package var explanation: String {
             switch self {
+            case .signature(.missingContent): "the message is detached, and its content was not passed with it"
             case .signature(let kind): kind.explanation
             case .message(let fault): fault.explanation
             }

@@ -1,6 +1,7 @@
 import LibcryptoHandles
 public import SignatureTrust
-public import SpanASN1
+public import Instants
+import SpanASN1
 package import SpanPKCS7
 
 /// A verifier of signed messages: CMS (RFC 5652) and PKCS#7 (RFC 2315), with attached or detached content.

@@ -1,5 +1,7 @@
 public import SignatureTrust
+public import Instants
 public import SpanASN1
+import SpanPKCS7
 
 /// A verified message. Only a ``CMSVerifier`` makes one.
 public struct VerifiedMessage: Sendable {
@@ -36,4 +38,12 @@ public struct VerifiedSigner: Hashable, Sendable {
 
     /// The signer's certificate (DER).
     public var certificate: [UInt8] { chain.first ?? [] }
+
+    /// The subject of the signer's certificate as in RFC 4514, such as `CN=Ann Example,O=Example`; `nil` if it cannot be read.
+    ///
+    /// Use it for display only: the authority that issued the certificate chose the name, and two names can have the same text.
+    public var name: String? {
+        let certificate = certificate
+        return try? Certificate(certificate.span).subject.distinguishedName()
+    }
 }

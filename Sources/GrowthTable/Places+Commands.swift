@@ -2,7 +2,6 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import FuzzSupport
 import StrictText
-import SpanASN1
 
 // The command, in a new process each time.
 

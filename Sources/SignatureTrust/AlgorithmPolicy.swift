@@ -1,5 +1,4 @@
 package import LibcryptoHandles
-import SpanASN1
 package import SpanPKCS7
 
 /// The algorithms and keys that may sign a message and every certificate of its chain.

@@ -1,4 +1,5 @@
 package import LibcryptoHandles
+import Instants
 package import SpanASN1
 package import SpanPKCS7
 

@@ -1,4 +1,5 @@
-package import SpanASN1
+package import Instants
+import SpanASN1
 import SpanPKCS7
 
 /// The certificates of a JWS header's `x5c` (RFC 7515, 4.1.6): the signer's first, each certified by the next.

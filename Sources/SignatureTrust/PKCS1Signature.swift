@@ -1,5 +1,6 @@
 import LibcryptoHandles
-package import SpanASN1
+package import Instants
+import SpanASN1
 import SpanPKCS7
 
 /// An RSA PKCS#1 v1.5 signature with only its signer's certificate, in a format that fixes the digest algorithm and the

@@ -1,5 +1,6 @@
 package import LibcryptoHandles
-package import SpanASN1
+package import Instants
+import SpanASN1
 
 /// A validated chain of exactly three certificates: leaf, intermediate, pinned anchor.
 package final class PinnedChain: Sendable {

@@ -1,4 +1,5 @@
-package import SpanASN1
+package import Instants
+import SpanASN1
 import SpanPKCS7
 
 extension PinnedChainVerifier {

@@ -1,4 +1,4 @@
-package import SpanASN1
+package import Instants
 package import SpanPKCS7
 
 extension PinnedChainVerifier {

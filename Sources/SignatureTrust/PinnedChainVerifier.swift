@@ -1,4 +1,5 @@
 import LibcryptoHandles
+package import Instants
 package import SpanASN1
 package import SpanPKCS7
 
@@ -100,7 +101,7 @@ package final class PinnedChainVerifier: Sendable {
             cache.count(isKnown: false)
         }
 
-        try checkTrusted(leaf)
+        try policy.checkTrusted(leaf)
         try policy.algorithms.checkKey(of: leaf)
         let handle = try leaf.libcryptoHandle()
         // Report the error of the candidate that passed most checks. The rank makes this independent of the order of the certificates.
@@ -110,7 +111,9 @@ package final class PinnedChainVerifier: Sendable {
         for candidate in try candidates() where !tried.contains(candidate.der) {
             tried.append(candidate.der)
             do throws(SignatureTrustError) {
-                guard let chain = try validate(leaf, handle, key.key, candidate, seconds, to: anchor) else { continue }
+                guard let chain = try chain(leaf, handle, key.key, over: candidate, seconds, to: anchor) else {
+                    continue
+                }
                 if chain.anchorIndex < found?.anchorIndex ?? .max { found = chain }
                 if anchor != nil || chain.anchorIndex == 0 { break }
             } catch {
@@ -122,18 +125,11 @@ package final class PinnedChainVerifier: Sendable {
         return found
     }
 
-    private func checkTrusted(_ certificate: Certificate) throws(SignatureTrustError) {
-        guard !policy.distrusted.isEmpty else { return }
-        guard try !policy.distrusted.contains(Fingerprint(of: certificate.element.encoded)) else {
-            throw certificate.error(.distrustedCertificate)
-        }
-    }
-
     /// Validates the paths through one candidate, and caches those that are valid at any date; returns `nil` if the candidate does not have the name of the leaf's
     /// issuer.
-    private func validate(
+    private func chain(
         _ leaf: Certificate, _ leafHandle: CertificateHandle, _ leafKey: PublicKey,
-        _ candidate: EmbeddedCertificate, _ seconds: Int64, to anchor: Int?
+        over candidate: EmbeddedCertificate, _ seconds: Int64, to anchor: Int?
     ) throws(SignatureTrustError) -> PinnedChain? {
         let intermediate: Certificate
         do throws(ASN1DecodingError) {
@@ -146,7 +142,7 @@ package final class PinnedChainVerifier: Sendable {
             !intermediate.element.encoded.hasSameBytes(as: leaf.element.encoded)
         else { return nil }
 
-        try checkTrusted(intermediate)
+        try policy.checkTrusted(intermediate)
         try policy.algorithms.checkKey(of: intermediate)
         // The issuer of a new leaf is usually one whose certificate libcrypto has read before.
         let known = cache.intermediate(candidate.der.span)
@@ -155,7 +151,7 @@ package final class PinnedChainVerifier: Sendable {
         var best = leaf.error(.untrustedChain)
         for index in validators.indices {
             do throws(SignatureTrustError) {
-                try validate(leaf, leafHandle, intermediate, handle, index, seconds)
+                try validatePath(leaf, leafHandle, intermediate, handle, index, seconds)
             } catch {
                 if error.kind.isHostFault { throw error }
                 if anchor == nil || anchor == index, error.kind.explainsMore(than: best.kind) { best = error }
@@ -194,7 +190,7 @@ package final class PinnedChainVerifier: Sendable {
         do throws(SignatureTrustError) {
             let seconds = try validSeconds(leaf, intermediate, anchor)
             guard !seconds.isEmpty else { return false }
-            try validate(leaf, leafHandle, intermediate, handle, anchor, seconds.lowerBound)
+            try validatePath(leaf, leafHandle, intermediate, handle, anchor, seconds.lowerBound)
             return true
         } catch {
             if error.kind.isHostFault { throw error }
@@ -203,7 +199,7 @@ package final class PinnedChainVerifier: Sendable {
     }
 
     /// Validates the path to one anchor at a date.
-    private func validate(
+    private func validatePath(
         _ leaf: Certificate, _ leafHandle: CertificateHandle, _ intermediate: Certificate,
         _ handle: CertificateHandle, _ anchor: Int, _ seconds: Int64
     ) throws(SignatureTrustError) {
@@ -219,24 +215,7 @@ package final class PinnedChainVerifier: Sendable {
             throw certificate.error(SignatureTrustError.Kind(fault))
         case .valid(let path):
             guard path == [.leaf, .untrusted(0), .anchor] else { throw leaf.error(.invalidChainLength) }
-            try checkPurposes(leaf, intermediate)
-        }
-    }
-}
-
-extension PinnedChainVerifier {
-    /// Makes the checks that libcrypto does not make. They come after path validation, so a certificate under another root is reported as untrusted first.
-    private func checkPurposes(
-        _ leaf: Certificate, _ intermediate: Certificate
-    ) throws(SignatureTrustError) {
-        _ = try policy.algorithms.signatureAlgorithm(leaf.signatureAlgorithm)
-        _ = try policy.algorithms.signatureAlgorithm(intermediate.signatureAlgorithm)
-        guard try intermediate.isAuthority() else { throw intermediate.error(.invalidIssuer) }
-        let usage = try SignatureTrustError.reading { () throws(ASN1DecodingError) in try leaf.keyUsage() }
-        if let usage, !usage.contains(.digitalSignature) { throw leaf.error(.invalidKeyUsage) }
-        guard try leaf.hasExtension(policy.leafMarker) else { throw leaf.error(.missingLeafMarker) }
-        guard try intermediate.hasExtension(policy.intermediateMarker) else {
-            throw intermediate.error(.missingIntermediateMarker)
+            try policy.check(leaf, intermediate)
         }
     }
 }

@@ -1,5 +1,6 @@
 import LibcryptoHandles
-package import SpanASN1
+package import Instants
+import SpanASN1
 package import SpanPKCS7
 
 /// Verifies messages whose signer's certificate is one of the pinned ones, without a chain.

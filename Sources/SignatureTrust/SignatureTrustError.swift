@@ -25,7 +25,7 @@ package struct SignatureTrustError: Error, Hashable, Sendable {
         case weakAlgorithm = "weak-algorithm"
         /// The policy does not accept the size of an RSA key, or its exponent is even or does not have 17 to 32 bits.
         case weakKey = "weak-key"
-        /// A transaction receipt's key does not have the size that its version requires: 1024 bits for version 2, 2048 for versions 3 and 4.
+        /// The RSA key does not have the size that the format of the signature fixes.
         case keySizeMismatch = "key-size-mismatch"
         /// The policy does not accept the type or the curve of a key, or the key has explicit curve parameters.
         case unsupportedKey = "unsupported-key"
@@ -38,7 +38,7 @@ package struct SignatureTrustError: Error, Hashable, Sendable {
         // The chain
         /// No chain of certificates leads from the signer's to an anchor, or `CMSVerifier` has no usable anchor.
         case untrustedChain = "untrusted-chain"
-        /// No intermediate that is pinned for the version of a transaction receipt issued the signer's certificate.
+        /// None of the pinned intermediates issued the signer's certificate.
         case unpinnedIssuer = "unpinned-issuer"
         /// The chain does not have the required length: three certificates for receipts and for a JWS, one for StoreKit Testing.
         case invalidChainLength = "invalid-chain-length"
@@ -164,14 +164,13 @@ extension SignatureTrustError.Kind {
         case .algorithmMismatch: "the digest algorithm, the signature algorithm and the key do not match"
         case .weakAlgorithm: "a digest algorithm is too weak (MD5, or SHA-1 where the policy refuses it)"
         case .weakKey: "an RSA key has a size or an exponent that is not accepted"
-        case .keySizeMismatch: "the key does not have the size that the version of the transaction receipt requires"
+        case .keySizeMismatch: "the key does not have the size that the format of the signature fixes"
         case .unsupportedKey: "a key has a type or a curve that is not accepted"
         case .invalidSignedAttributes: "the signed attributes do not conform to RFC 5652"
         case .contentDigestMismatch: "the digest of the content does not match the signed digest"
         case .invalidSignature: "the signature does not verify with the key of the signer's certificate"
         case .untrustedChain: "the signer's certificate does not chain to a trusted root"
-        case .unpinnedIssuer:
-            "the signer's certificate was not issued by an intermediate that is pinned for the version of the transaction receipt"
+        case .unpinnedIssuer: "the signer's certificate was not issued by a pinned intermediate"
         case .invalidChainLength:
             "the certificate chain does not have the required length (three certificates for Apple's)"
         case .certificateExpired: "a certificate had expired by the validation date"

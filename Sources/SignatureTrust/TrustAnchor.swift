@@ -52,12 +52,10 @@ public struct TrustAnchor: Hashable, Sendable {
 }
 
 extension TrustAnchor: CustomStringConvertible {
-    /// The SHA-256 of the certificate, such as `certificate b0b1730ecbc7ff45…`.
+    /// The certificate's subject and SHA-256 fingerprint, such as `CN=Example Root CA,O=Example (SHA-256 63343abf…)`. Anyone can choose the subject.
     public var description: String {
-        do throws(SignatureTrustError) {
-            return "certificate \(try Fingerprint(of: der.span))"
-        } catch {
-            return "certificate of \(der.count) bytes"
-        }
+        let name = (try? Certificate(der.span).subject.distinguishedName()) ?? ""
+        let fingerprint = (try? Fingerprint(of: der.span)).map { "(SHA-256 \($0))" }
+        return [name, fingerprint ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
     }
 }

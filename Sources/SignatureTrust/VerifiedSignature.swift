@@ -1,5 +1,5 @@
 package import LibcryptoHandles
-package import SpanASN1
+package import Instants
 import SpanPKCS7
 
 /// A message whose one signature was verified with the key of the certificate that the signer names. No trust is implied.

@@ -1,3 +1,5 @@
+package import Instants
+
 // UTCTime and GeneralizedTime, as DER restricts them (X.690, 11.7 and 11.8).
 extension ASN1Element {
     /// Returns the time of a UTCTime, `YYMMDDHHMMSSZ`. The years 50–99 are 1950–1999, and 00–49 are 2000–2049 (RFC 5280, 4.1.2.5.1).

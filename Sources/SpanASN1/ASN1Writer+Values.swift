@@ -1,3 +1,5 @@
+package import Instants
+
 // Values of the universal types. `tagged:` is the implicit tag that stands in place of the type's own, in primitive form.
 extension ASN1Writer {
     /// Writes an INTEGER.

@@ -1,3 +1,4 @@
+package import Instants
 package import SpanASN1
 
 /// The signed or unsigned attributes of a signer, as received.

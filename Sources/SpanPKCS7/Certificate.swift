@@ -1,3 +1,4 @@
+package import Instants
 package import SpanASN1
 
 /// An X.509 certificate, as views into the received bytes.

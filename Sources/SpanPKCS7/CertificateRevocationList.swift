@@ -1,3 +1,4 @@
+package import Instants
 package import SpanASN1
 
 /// A certificate revocation list, as views into the received bytes.

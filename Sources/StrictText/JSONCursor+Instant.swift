@@ -1,4 +1,4 @@
-public import SpanASN1
+public import Instants
 
 extension JSONCursor {
     /// Reads milliseconds since 1970. A fraction is discarded (Xcode writes `1697679936049.7297`).

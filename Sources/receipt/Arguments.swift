@@ -1,4 +1,4 @@
-import SpanASN1
+import Instants
 import StrictText
 
 /// The parsed arguments of a command: `--option value`, `--option=value`, and operands. `--` ends the options.

@@ -1,6 +1,5 @@
 @_spi(Surfaces) import AppStoreReceipt
 import SignatureTrust
-import SpanASN1
 
 /// A file with certificates to trust.
 struct CertificateArgument {

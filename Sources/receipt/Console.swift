@@ -26,6 +26,9 @@ struct Console {
     /// Where output is written; `nil` if it is stored.
     private var descriptor: CInt? { file?.descriptor ?? (destination == .descriptors ? System.standardOutput : nil) }
 
+    /// Whether somebody reads the output on a terminal.
+    var isTerminal: Bool { destination == .descriptors && System.isTerminal(System.standardOutput) }
+
     /// Returns a console with the streams of the process.
     static func standard() -> Console { Console(style: .ofStandardOutput(), destination: .descriptors) }
 

@@ -253,10 +253,20 @@ extension MintCommand.Specification {
 extension ReceiptSpecificationError {
     /// What is wrong, and the place in the text.
     func description(in text: [UInt8]) -> String {
-        let rest = text.dropFirst(offset)
-        let place = rest.isText ? String(decoding: rest.prefix(40), as: UTF8.self).printable : rest.excerpt
         let isObject = text.first { !$0.isWhitespace } == UInt8(ascii: "{")
         let fault = isObject ? "\(self)" : "the specification is not a JSON object at byte \(offset)"
-        return fault + (place.map { ": \($0)" } ?? "")
+        let rest = text.dropFirst(offset)
+        guard !rest.isEmpty else { return "\(fault), where the text ends" }
+        let place = rest.isText ? String(decoding: rest.prefix(40), as: UTF8.self).printable : rest.excerpt
+        let meant = kind == .unknownKey ? Self.key(like: rest) : nil
+        return fault + (place.map { ": \($0)" } ?? "") + (meant.map { "; did you mean '\($0)'?" } ?? "")
+    }
+
+    /// The key that was meant, for a text that begins with an unknown one in quotation marks.
+    private static func key(like text: ArraySlice<UInt8>) -> String? {
+        let name = text.dropFirst().prefix(64).prefix { $0 != UInt8(ascii: "\"") }
+        let rows = AttributeType.receiptRows + AttributeType.purchaseRows
+        let keys = rows.map { "\($0.jsonKey)" } + JWSKind.allCases.map(\.rawValue) + ["receipt", "transaction_receipt"]
+        return nearest(to: String(decoding: name, as: UTF8.self), in: keys)
     }
 }

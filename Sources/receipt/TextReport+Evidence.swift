@@ -1,5 +1,4 @@
 import AppStoreReceipt
-import SpanASN1
 import SpanPKCS7
 
 // The verdict on evidence of any kind, as text.

@@ -1,6 +1,6 @@
 import AppStoreReceiptTesting
 import Foundation
-import SpanASN1
+import Instants
 
 /// The stored keys, and the authority that all vectors are signed by if nothing else is said.
 struct Forge: Sendable {

@@ -1,4 +1,3 @@
-import SpanASN1
 /// An element of BER taken apart, to be put together again right or wrong.
 ///
 /// Only for what the generator has minted itself: it reads recursively.

@@ -2,7 +2,6 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
 import SignatureTrust
-import SpanASN1
 import StrictText
 
 /// One change on the way from keys to a transaction receipt. Changes are applied in the order of the way, whatever their order in the recipe.

@@ -1,7 +1,6 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
-import SpanASN1
 
 /// A transaction receipt and the verdict on it; a faulty one is accepted when its fault is undone.
 struct TransactionVector: Sendable {

@@ -1,6 +1,5 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
-import SpanASN1
 import SpanPKCS7
 
 // RSA and elliptic curves, on every certificate of the chain: what Apple has not signed receipts with yet.

@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
+import TestSupport
 import Testing
 
 // The code of the article TestYourBackendWithoutApple, word for word; the last test here compares them.
@@ -22,13 +23,13 @@ struct Store {
 }
 
 @Suite struct StoreTests {
-    // Made once for all tests: its RSA keys take up to a second.
-    static let shared = Result { try TestCertificateAuthority() }
+    /// RSA keys take up to a second to make, so all tests share an authority.
+    static let authority = Result { try TestCertificateAuthority() }
     let authority: TestCertificateAuthority
     var store: Store
 
     init() throws {
-        authority = try Self.shared.get()
+        authority = try Self.authority.get()
         store = Store(
             verifier: try AppStoreVerifier(
                 bundleID: "com.example.app", environments: [.production], trust: .roots([authority.trustAnchor])))
@@ -180,15 +181,11 @@ func makeVerifier(
 }
 
 @Test func `the article on testing a backend shows this code`() throws {
-    let tests = URL(fileURLWithPath: #filePath)
-    let folder = "../../Sources/AppStoreReceiptTesting/AppStoreReceiptTesting.docc/"
-    let article = tests.deletingLastPathComponent()
-        .appendingPathComponent(folder + "TestYourBackendWithoutApple.md").standardized
-    let source = try String(contentsOf: tests, encoding: .utf8)
-    let parts = try String(contentsOf: article, encoding: .utf8).components(separatedBy: "```swift\n").dropFirst()
-    #expect(parts.count == 6)
-    for part in parts {
-        let block = part.components(separatedBy: "```\n")[0]
+    let article = "Sources/AppStoreReceiptTesting/AppStoreReceiptTesting.docc/TestYourBackendWithoutApple.md"
+    let source = try String(contentsOfFile: #filePath, encoding: .utf8)
+    let code = Project.code(of: try Project.text(article))
+    #expect(code.count == 6)
+    for block in code {
         let isHere = source.contains(block)
         #expect(isHere, "\(block.prefix(60))…")
     }

@@ -1,6 +1,5 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
-import SpanASN1
 import TestSupport
 import Testing
 

@@ -1,10 +1,9 @@
 import AppStoreReceiptTesting
 import Foundation
-import SpanASN1
 import TestSupport
 import Testing
 
-@testable import AppStoreReceipt
+@testable @_spi(Surfaces) import AppStoreReceipt
 @testable import SignatureTrust
 
 /// What an error tells a person: what is wrong, which value was found, and which are accepted.
@@ -125,6 +124,23 @@ import Testing
         #expect(
             early
                 == .policy(.receiptFromTheFuture, found: "\(created)", expected: "until \(created - .seconds(1))"))
+        var builder = ReceiptBuilder(bundleID: Minted.bundleID)
+        builder.purchases = [.consumable("coins", transactionID: "1")]
+        builder.purchases[0].revocationDate = created + .seconds(60)
+        let later = try error(
+            Minted.verifier { $0.rejectsFutureDates = true }, builder.signed(by: Minted.authority))
+        #expect(
+            later
+                == .policy(.receiptFromTheFuture, found: "\(created + .seconds(60))", expected: "until \(created)"))
+    }
+
+    @Test func `what was cut off is told with its place, as it is written`() throws {
+        let receipt = try ReceiptBuilder(bundleID: Minted.bundleID).signed(by: Minted.authority)
+        let cut = try error(Minted.verifier(), Array(receipt.prefix(1_000)))
+        #expect(
+            cut?.description
+                == #"the evidence was cut off: found "1000 bytes", expected "\#(receipt.count) bytes" "#
+                + "(container › ContentInfo at byte 0 of the binary receipt)")
     }
 
     @Test(arguments: [Duration(attoseconds: .max), Duration(attoseconds: .min), .seconds(Int64.max), .zero])
@@ -151,6 +167,25 @@ import Testing
         #expect(
             refused?.description.hasSuffix(
                 #": found "com.example.other", expected "com.example.app" (signedTransactionInfo)"#) == true)
+    }
+
+    @Test func `JSON has the description as its message, for strangers without what the settings accept`() throws {
+        func message(_ error: VerificationError, _ audience: Audience) throws -> String? {
+            let object =
+                try JSONSerialization.jsonObject(with: Data(error.json(for: audience).utf8)) as? [String: Any]
+            return (object?["error"] as? [String: Any])?["message"] as? String
+        }
+        for error in Self.all + [.policy(.bundleIDMismatch, found: "com.example.other", expected: "com.example.app")] {
+            for audience in [Audience.swift, .httpClient] + Surface.allCases.map({ .user(of: $0) }) {
+                #expect(try message(error, audience) == error.description)
+            }
+            let told = try message(error, .httpStranger)
+            #expect(error.stage == .policy || told == error.description)
+        }
+        let missing = VerificationError.policy(.missingBundleID, expected: "com.example.app")
+        #expect(try message(missing, .httpStranger) == missing.explanation)
+        let other = VerificationError.policy(.bundleIDMismatch, found: "com.example.other", expected: "com.example.app")
+        #expect(try message(other, .httpStranger) == other.explanation + #": found "com.example.other""#)
     }
 
     // MARK: Strings of strangers

@@ -2,7 +2,6 @@ import AppStoreReceiptTesting
 import CMSTrust
 import LibcryptoHandles
 import SignatureTrust
-import SpanASN1
 import SpanPKCS7
 import TestSupport
 

@@ -1,6 +1,5 @@
 import CMSTrust
 import SignatureTrust
-import SpanASN1
 import TestSupport
 import Testing
 

@@ -1,7 +1,6 @@
 import AppStoreReceiptTesting
 import Sampling
 import SignatureTrust
-import SpanASN1
 import SpanPKCS7
 import TestSupport
 import Testing

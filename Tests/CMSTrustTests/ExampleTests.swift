@@ -2,7 +2,6 @@ import AppStoreReceiptTesting
 import CMSTrust
 import Foundation
 import SignatureTrust
-import SpanASN1
 import SpanPKCS7
 import TestSupport
 import Testing
@@ -27,6 +26,10 @@ struct ExampleTests {
         let root = authority.root.certificate
         let message = try CMSMessages.builder(authority).encoded()
         #expect(try Array(open(message, root: root, at: CMSMessages.date)) == CMSMessages.text)
+        let verifier = try CMSVerifier(policy: CMSPolicy(anchors: [TrustAnchor(der: root)]))
+        let signer = try #require(try verifier.verify(message, at: CMSMessages.date).signers.first)
+        let certificate = try Certificate(signer.certificate.span)
+        #expect(try signer.name == certificate.subject.distinguishedName() && signer.name?.contains("=") == true)
 
         var other = CMSMessages.builder(authority)
         other.contentType = .signedData
@@ -43,8 +46,8 @@ struct ExampleTests {
     @Test func `the documentation of CMSTrust shows this code`() throws {
         let source = try String(contentsOfFile: #filePath, encoding: .utf8)
         let article = try Project.text("Sources/CMSTrust/CMSTrust.docc/CMSTrust.md")
-        let parts = article.components(separatedBy: "```swift\n").dropFirst()
-        #expect(parts.count == 1)
-        for part in parts { #expect(source.contains(part.components(separatedBy: "```\n")[0])) }
+        let code = Project.code(of: article)
+        #expect(code.count == 1)
+        for code in code { #expect(source.contains(code)) }
     }
 }

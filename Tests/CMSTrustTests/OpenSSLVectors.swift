@@ -1,7 +1,6 @@
 import CMSTrust
 import Foundation
 import SignatureTrust
-import SpanASN1
 import TestSupport
 import Testing
 

@@ -33,7 +33,7 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         let (module, client) = (folder.appending(path: "StoreKit.swift"), folder.appending(path: "Client.swift"))
         try Self.storeKit.write(to: module, atomically: true, encoding: .utf8)
-        try "import Foundation\nimport StoreKit\n\(code)".write(to: client, atomically: true, encoding: .utf8)
+        try code.write(to: client, atomically: true, encoding: .utf8)
         let made = try Compiler.run(
             [
                 "swiftc", "-swift-version", "6", "-emit-module", "-module-name", "StoreKit", "-o",

@@ -15,14 +15,16 @@ enum Compiler {
         let output: String
     }
 
-    /// Compiles a file as a program. Lifetimes are checked when SIL is made, not by the type checker.
+    /// Compiles a file as a program, which sees the members of what it imports alone (SE-0444). Lifetimes are checked when SIL is made, not by the type checker.
     ///
     /// A file that says `// In this package.` is compiled as a part of this package, which sees what users do not. SwiftPM names a package after its folder.
     static func compile(_ file: URL, _ options: [String] = []) throws -> Outcome {
         let isOfPackage = try String(contentsOf: file, encoding: .utf8).contains("// In this package.\n")
         let (status, output) = try run(
             [
-                "swiftc", "-swift-version", "6", "-emit-sil", "-o", "/dev/null", "-I", try modules().path,
+                "swiftc", "-swift-version", "6", "-enable-upcoming-feature", "MemberImportVisibility", "-emit-sil",
+                "-o",
+                "/dev/null", "-I", try modules().path,
             ] + modulesOfC + (isOfPackage ? ["-package-name", packageName] : []) + options + [file.path])
         let errors = output.split(separator: "\n").compactMap { line -> (Int, String)? in
             guard line.hasPrefix(file.path + ":"), let range = line.range(of: ": error: ") else { return nil }
@@ -36,6 +38,13 @@ enum Compiler {
     static let modulesOfC = ["CLibcryptoShims", "CBase64/include"].flatMap {
         ["-Xcc", "-fmodule-map-file=\(package.path)/Sources/\($0)/module.modulemap"]
     }
+
+    /// The options for the macros of `Testing`, which the package manager passes, too.
+    static let macrosOfTests: [String] = {
+        let compiler = (try? run(["swiftc", "-print-target-info"]))?.output ?? ""
+        guard let path = compiler.firstMatch(of: /"runtimeResourcePath": "([^"]+)"/)?.output.1 else { return [] }
+        return ["-plugin-path", "\(path)/host/plugins/testing", "-plugin-path", "\(path)/host/plugins"]
+    }()
 
     /// The folder of the modules that were built for these tests.
     static func modules() throws -> URL {

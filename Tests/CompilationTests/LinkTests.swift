@@ -5,7 +5,8 @@ import Testing
 @Suite struct LinkTests {
     /// The modules of a verifier.
     private static let verifier = [
-        "CBase64", "LargeMemory", "SpanASN1", "SpanPKCS7", "StrictText", "LibcryptoHandles", "SignatureTrust",
+        "CBase64", "LargeMemory", "Instants", "SpanASN1", "SpanPKCS7", "StrictText", "LibcryptoHandles",
+        "SignatureTrust",
         "AppStoreReceipt",
     ]
 

@@ -8,7 +8,7 @@ import Testing
         "Entitlements", "Purchases/ProductType.swift", "Purchases/Purchase.swift", "Purchases/AppAccountToken.swift",
         "Purchases/StoredField.swift", "Purchases/StoredPurchase.swift", "Purchases/StoredRecord.swift",
         "Purchases/SubscriptionRenewal.swift", "JWS/JWSValues.swift", "JWS/OpenStringValue.swift",
-        "AppStoreEnvironment.swift", "Instant.swift", "String+NonZero.swift", "Output/JSONWriter+Values.swift",
+        "AppStoreEnvironment.swift", "Exports.swift", "String+NonZero.swift", "Output/JSONWriter+Values.swift",
         "Output/OutputMember.swift",
     ]
 

@@ -1,6 +1,5 @@
 import AppStoreReceipt
 import Foundation
-import SpanASN1
 import TestSupport
 import Testing
 

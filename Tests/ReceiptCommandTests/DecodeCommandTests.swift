@@ -1,7 +1,6 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
-import SpanASN1
 import TestSupport
 import Testing
 

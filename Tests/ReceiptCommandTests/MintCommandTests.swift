@@ -193,7 +193,16 @@ import Testing
         #expect(unknown.status == 2)
         #expect(
             unknown.errorOutput
-                == "receipt: \(specification): no receipt has this key at byte 1: \"bundel_id\":\"x\"}\n")
+                == "receipt: \(specification): no receipt has this key at byte 1: \"bundel_id\":\"x\"}; "
+                + "did you mean 'bundle_id'?\n")
+        for (text, meant) in [
+            (#"{"transction":{}}"#, "transaction"), (#"{"in_app":[{"prodct_id":"x"}]}"#, "product_id"),
+        ] {
+            let misspelt = run("mint", try folder.write("misspelt.json", text))
+            #expect(misspelt.errorOutput.hasSuffix("; did you mean '\(meant)'?\n"), "\(misspelt.errorOutput)")
+        }
+        let cut = run("mint", try folder.write("cut.json", #"{"in_app":["#))
+        #expect(cut.errorOutput.hasSuffix("the JSON is malformed at byte 11, where the text ends\n"))
         let missing = run("mint", "--purchases", "1", "--ca", path("nothing"))
         #expect(missing.status == 2)
         #expect(missing.errorOutput.hasPrefix("receipt: \(path("nothing"))/root.der: No such file or directory\n"))

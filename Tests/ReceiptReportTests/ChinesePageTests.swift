@@ -62,7 +62,7 @@ import Testing
     @Test func `its commands are those of the English pages, which are tested`() throws {
         let commands = try Project.text(Self.name).components(separatedBy: "```sh\n").dropFirst()
             .flatMap { $0.components(separatedBy: "```\n")[0].split(separator: "\n") }
-        #expect(commands.count == 9)
+        #expect(commands.count == 14)
         let page = try serverPage(with: "Sell and grant")
         for command in commands { #expect(page.contains("\n\(command)\n"), "\(command)") }
     }

@@ -1,6 +1,6 @@
 import Foundation
+import Instants
 import SeededRandom
-import SpanASN1
 import Synchronization
 import Testing
 

@@ -1,6 +1,5 @@
 @_spi(Surfaces) import AppStoreReceipt
 import AppStoreReceiptTesting
-import SpanASN1
 import TestSupport
 import Testing
 

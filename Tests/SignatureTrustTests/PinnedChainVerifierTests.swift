@@ -1,5 +1,6 @@
 import AppStoreReceiptTesting
 import SignatureTrust
+import Instants
 import SpanASN1
 import SpanPKCS7
 import TestSupport

@@ -1,6 +1,6 @@
 import AppStoreReceiptTesting
 import SignatureTrust
-import SpanASN1
+import Instants
 import SpanPKCS7
 import TestSupport
 import Testing

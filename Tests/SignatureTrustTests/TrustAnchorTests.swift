@@ -20,6 +20,13 @@ import Testing
         #expect(TrustAnchor.appleRoots.contains(row.0))
     }
 
+    @Test func `an anchor is described by its subject and its fingerprint`() {
+        #expect(
+            TrustAnchor.appleRootCA.description
+                == "CN=Apple Root CA,OU=Apple Certification Authority,O=Apple Inc.,C=US "
+                + "(SHA-256 b0b1730ecbc7ff4505142c49f1295e6eda6bcaed7e2c68c5be91b5a11001f024)")
+    }
+
     @Test func `an anchor is exactly one certificate`() throws {
         let der = try MintedChain.genuine.get().root.certificate
         #expect(try TrustAnchor(der: der).der == der)

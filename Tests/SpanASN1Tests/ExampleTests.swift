@@ -1,4 +1,5 @@
 import Foundation
+import Instants
 import SpanASN1
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 package import AppStoreReceiptTesting
 package import SignatureTrust
+package import Instants
 package import SpanASN1
 import SpanPKCS7
 

@@ -12,6 +12,14 @@ package enum Project {
     package static func lines(of path: String) throws -> [String] {
         try text(path).split(separator: "\n").map(String.init)
     }
+
+    /// The blocks of Swift code on a page, without their imports.
+    package static func code(of page: String) -> [String] {
+        page.components(separatedBy: "```swift\n").dropFirst().map { part in
+            let paragraphs = part.components(separatedBy: "```\n")[0].components(separatedBy: "\n\n")
+            return paragraphs.drop { $0.hasPrefix("import ") }.joined(separator: "\n\n")
+        }
+    }
 }
 
 /// The messages that `scripts/check/generate-openssl-messages` made with OpenSSL.

@@ -1,6 +1,5 @@
 import AppStoreReceipt
 import Foundation
-import SignatureTrust
 
 /// One of the processes beside the batch. It verifies in a loop, as the task `verify-base64` of the benchmarks does.
 struct Part {

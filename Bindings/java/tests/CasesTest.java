@@ -239,8 +239,8 @@ public final class CasesTest {
         same("com.example.app", evidence.contents().get("bundle_id"), "contents");
         same(Instant.ofEpochSecond(1749988800), evidence.trust().validatedAt(), "trust");
         Entitlements entitlements = verifier.entitlements(receipt, new byte[0]);
-        same("the input is empty", entitlements.error().message(), "the error of a refused piece");
-        same(List.of(new Refusal(1, "empty-input", "client", "the input is empty")), entitlements.refused(), "refused");
+        same("the input is empty (at byte 0 of the text)", entitlements.error().message(), "the error of a refused piece");
+        same(List.of(new Refusal(1, "empty-input", "client", "the input is empty (at byte 0 of the text)")), entitlements.refused(), "refused");
         same("com.example.app.coins.0", entitlements.items().get(0).productId(), "the item");
         IntStream.range(0, 200).parallel().forEach(i -> same(true, verifier.accepts(receipt), "accepts"));
         same(false, verifier.accepts(new byte[0]), "accepts");

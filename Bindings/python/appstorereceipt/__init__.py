@@ -91,7 +91,7 @@ class VerificationError(Exception):
     category: str
     """Who can correct the error: ``client``, ``forgery`` or ``host``."""
     message: str
-    """The reason, in words."""
+    """The reason, in words, with what was found and what is accepted where that is known."""
     advice: str
     """What to do, for a log. It has the names of this language's options."""
     verdict_json: str | None

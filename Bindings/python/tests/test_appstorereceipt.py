@@ -208,7 +208,7 @@ class Values(unittest.TestCase):
 
     def test_the_error_of_a_refused_piece(self):
         error = VERIFIER.entitlements([RECEIPT, b""]).error
-        self.assertEqual((error.code, error.message, error.http_status), ("empty-input", "the input is empty", 400))
+        self.assertEqual((error.code, error.message, error.http_status), ("empty-input", "the input is empty (at byte 0 of the text)", 400))
         self.assertTrue(error.advice)
 
     def test_an_error_survives_pickle(self):

@@ -1,7 +1,6 @@
 @_spi(Ledger) import AppStoreReceipt
 import HTTPService
 import PurchaseLedger
-import SpanASN1
 import StrictText
 
 extension JSONWriter {

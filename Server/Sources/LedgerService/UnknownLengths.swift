@@ -1,6 +1,6 @@
 import HTTPService
 import PurchaseLedger
-import SpanASN1
+import Instants
 import StrictText
 import Synchronization
 

@@ -1,7 +1,6 @@
 import AppStoreReceipt
 import LibcryptoHandles
 import StrictText
-import SpanASN1
 
 /// What is recorded of an answer.
 private struct RecordedAnswer: Codable {

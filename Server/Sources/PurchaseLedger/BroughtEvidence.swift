@@ -6,8 +6,8 @@ struct BroughtEvidence {
     let purchases: [(signed: SignedPurchase, keys: PurchaseKeys?)]
     private let claimedCount: Int
     let renewals: [SubscriptionRenewal]
-    /// Whether it is a receipt, of whichever form. Receipts never have a token.
-    let isReceipt: Bool
+    /// Whether the purchases of evidence of this kind can have a token.
+    let canHaveToken: Bool
     /// The keys of each purchase.
     let purchaseKeys: [PurchaseKeys]
     /// The keys of all purchases, each once.
@@ -18,10 +18,10 @@ struct BroughtEvidence {
     ///   - spent: Purchases of which nothing is brought but that they were made.
     init(
         _ purchases: [SignedPurchase] = [], related: [SignedPurchase] = [], _ renewals: [SubscriptionRenewal] = [],
-        isReceipt: Bool = false, spent: [PurchaseKeys] = []
+        canHaveToken: Bool = true, spent: [PurchaseKeys] = []
     ) {
         claimedCount = purchases.count
-        self.isReceipt = isReceipt
+        self.canHaveToken = canHaveToken
         self.purchases = (purchases + related).map { ($0, PurchaseKeys($0.purchase)) }
         self.renewals = renewals
         purchaseKeys = self.purchases.compactMap(\.keys) + spent
@@ -32,11 +32,6 @@ struct BroughtEvidence {
     var claimed: ArraySlice<(signed: SignedPurchase, keys: PurchaseKeys?)> { purchases.prefix(claimedCount) }
 
     init(_ evidence: VerifiedEvidence) {
-        let isReceipt =
-            switch evidence {
-            case .receipt, .transactionReceipt: true
-            default: false
-            }
         // All purchases of a receipt have one signer.
         var signer: (fingerprint: Fingerprint, text: String)?
         let purchases = evidence.signedPurchases.map { purchase, verification in
@@ -44,6 +39,6 @@ struct BroughtEvidence {
             if signer?.fingerprint != fingerprint { signer = (fingerprint, "\(fingerprint)") }
             return SignedPurchase(purchase, signer: signer?.text)
         }
-        self.init(purchases, evidence.renewals.map(\.renewal), isReceipt: isReceipt)
+        self.init(purchases, evidence.renewals.map(\.renewal), canHaveToken: evidence.canHaveAppAccountToken)
     }
 }

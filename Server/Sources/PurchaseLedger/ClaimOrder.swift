@@ -1,5 +1,3 @@
-import SpanASN1
-
 /// Which of two claims was first: the database says so, since the clocks of servers differ.
 enum ClaimOrder: Equatable {
     /// The claim has a number, which is greater than those before it; 0 if it was made before there were numbers.

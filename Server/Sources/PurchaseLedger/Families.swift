@@ -1,6 +1,5 @@
 import AppStoreReceipt
 import StrictText
-import SpanASN1
 
 /// All transactions of one purchase: its renewals, restored transactions, and what a migration renamed. They have one owner.
 struct Family {

@@ -1,5 +1,4 @@
 @_spi(Ledger) import AppStoreReceipt
-import SpanASN1
 
 /// A purchase, and who signed it.
 struct SignedPurchase {

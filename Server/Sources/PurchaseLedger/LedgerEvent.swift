@@ -1,6 +1,5 @@
 import AppStoreReceipt
 import StrictText
-import SpanASN1
 
 /// What the backend is told: an account has more or less than before.
 struct LedgerEvent: Sendable {

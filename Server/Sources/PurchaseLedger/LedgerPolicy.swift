@@ -1,5 +1,4 @@
 @_spi(Ledger) public import AppStoreReceipt
-import SpanASN1
 import StrictText
 
 /// What the ledger grants.

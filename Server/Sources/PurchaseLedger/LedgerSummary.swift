@@ -1,4 +1,4 @@
-package import SpanASN1
+package import Instants
 
 /// Which ledger it is, and how much it has: an operator sees that another one, or an older copy, is in its place.
 package struct LedgerSummary: Sendable {

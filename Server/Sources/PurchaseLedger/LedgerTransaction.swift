@@ -1,6 +1,5 @@
 @_spi(Ledger) @_spi(Surfaces) import AppStoreReceipt
 import StrictText
-import SpanASN1
 
 /// The work of one transaction of the database: records evidence, asks what it means, and grants or takes back what follows.
 ///
@@ -187,7 +186,7 @@ struct LedgerTransaction {
             return nil
         }
         if item.purchase.appAccountToken != nil { return holder(of: item.purchase) == nil ? .notYours : nil }
-        return brought.isReceipt || item.purchase.offer?.type == .offerCode ? nil : .tokenMissing
+        return !brought.canHaveToken || item.purchase.offer?.type == .offerCode ? nil : .tokenMissing
     }
 
     // MARK: Redeeming

@@ -1,5 +1,4 @@
 public import AppStoreReceipt
-public import SpanASN1
 
 /// What a client is told about one transaction.
 @nonexhaustive

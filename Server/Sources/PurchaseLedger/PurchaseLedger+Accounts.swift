@@ -1,6 +1,5 @@
 @_spi(Ledger) public import AppStoreReceipt
 import StrictText
-public import SpanASN1
 
 /// Who else may have locked the name of an account.
 enum AccountLock { case shared, exclusive }

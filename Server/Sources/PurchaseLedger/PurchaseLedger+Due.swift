@@ -1,5 +1,4 @@
 public import AppStoreReceipt
-public import SpanASN1
 
 extension SQLConnection {
     /// Records when the decision about a purchase of an owner changes next if Apple signs nothing more.

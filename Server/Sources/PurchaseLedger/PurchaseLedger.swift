@@ -1,5 +1,4 @@
 public import AppStoreReceipt
-public import SpanASN1
 
 /// A record of which account was granted which purchase. Each purchase is granted once, to one owner.
 ///

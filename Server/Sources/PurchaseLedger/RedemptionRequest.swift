@@ -1,6 +1,5 @@
 import AppStoreReceipt
 import StrictText
-import SpanASN1
 
 /// A request to redeem evidence.
 struct RedemptionRequest: Sendable {

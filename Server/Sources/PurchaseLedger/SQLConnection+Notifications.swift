@@ -1,5 +1,4 @@
 import AppStoreReceipt
-import SpanASN1
 
 extension SQLConnection {
     /// Stores that a notification has arrived, whatever its type; returns whether it is the first time.

@@ -1,5 +1,4 @@
 import AppStoreReceipt
-import SpanASN1
 
 /// The numbers by which a backend sees what is older, of whatever order its messages arrive in.
 ///

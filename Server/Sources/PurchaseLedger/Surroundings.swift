@@ -1,4 +1,4 @@
-package import SpanASN1
+package import Instants
 
 /// What the ledger takes from the machine. A simulation replaces all of it, so that a seed repeats a history.
 package struct Surroundings: Sendable {

@@ -1,5 +1,4 @@
 package import AppStoreReceipt
-import SpanASN1
 import StrictText
 
 /// A notification of Apple's server that names neither an app nor an environment, such as `UNCLAIM_SEATS`. It grants and

@@ -1,6 +1,5 @@
 import AppStoreReceipt
 import PurchaseLedger
-import SpanASN1
 import StrictText
 
 /// What was read of a customer's history.

@@ -1,5 +1,5 @@
 import PurchaseLedger
-import SpanASN1
+import Instants
 import StrictText
 
 /// Whether pages bring something that the same run has not read: what is known to the ledger can be new to the run.

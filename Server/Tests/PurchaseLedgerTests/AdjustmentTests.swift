@@ -1,7 +1,6 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 @testable import PurchaseLedger
-import SpanASN1
 import Testing
 
 /// What support sets, beside what Apple signs.

@@ -3,7 +3,6 @@ import AppStoreReceiptTesting
 import Foundation
 import LedgerTestSupport
 @testable import PurchaseLedger
-import SpanASN1
 import Testing
 
 /// The table of attempts, and what is kept of the evidence.

@@ -3,7 +3,6 @@ import AppStoreReceiptTesting
 @testable import PurchaseLedger
 import Sampling
 import SeededRandom
-import SpanASN1
 import Testing
 
 /// What a backend has that knows only answers and events, compared with what the ledger granted.

@@ -3,7 +3,6 @@ import AppStoreReceiptTesting
 @testable import PurchaseLedger
 import Sampling
 import SeededRandom
-import SpanASN1
 import Testing
 
 /// Random files: what they do is what their lines do one by one.

@@ -2,7 +2,6 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import LedgerTestSupport
 @testable import PurchaseLedger
-import SpanASN1
 import Testing
 
 @Suite struct ImportTests {

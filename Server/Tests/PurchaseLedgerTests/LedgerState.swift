@@ -1,7 +1,6 @@
 @_spi(Ledger) import AppStoreReceipt
 @testable import PurchaseLedger
 import StrictText
-import SpanASN1
 import Testing
 
 /// What accounts have, for comparisons. A refund leaves nothing, as if there had been no grant.

@@ -2,7 +2,6 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import LedgerTestSupport
 @testable import PurchaseLedger
-import SpanASN1
 import Testing
 
 /// How long a subscription lasts that does not renew: what answers and events say of it, and of two that overlap.

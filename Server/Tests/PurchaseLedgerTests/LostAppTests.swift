@@ -1,7 +1,6 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 @testable import PurchaseLedger
-import SpanASN1
 import Testing
 
 /// The app dies at each step between the payment and the end of the transaction, and Apple's notification arrives at each moment, or never.

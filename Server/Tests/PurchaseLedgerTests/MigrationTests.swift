@@ -3,7 +3,6 @@ import AppStoreReceiptTesting
 import LedgerTestSupport
 @testable import PurchaseLedger
 import StrictText
-import SpanASN1
 import Testing
 
 /// Ledgers of older versions.

@@ -3,7 +3,6 @@ import Foundation
 import LibcryptoHandles
 @testable import PurchaseLedger
 import StrictText
-import SpanASN1
 import Testing
 
 /// Ledgers that releases made, opened by the code of today. `Tests/Ledgers/make` makes them.

@@ -2,7 +2,6 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import LedgerTestSupport
 @testable import PurchaseLedger
-import SpanASN1
 import Testing
 
 /// Which order a purchase closes and events name, whose the token is that they carry, and what a shop calls its orders.

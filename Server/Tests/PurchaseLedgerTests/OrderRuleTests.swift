@@ -3,7 +3,6 @@ import AppStoreReceiptTesting
 import Dispatch
 import LedgerTestSupport
 @testable import PurchaseLedger
-import SpanASN1
 import Testing
 
 /// The smallest examples of R1 to R15, by their numbers in `ORDERS.md`.

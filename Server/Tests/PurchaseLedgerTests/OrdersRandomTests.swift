@@ -4,7 +4,6 @@ import LedgerTestSupport
 @testable import PurchaseLedger
 import Sampling
 import SeededRandom
-import SpanASN1
 import Testing
 
 /// A ledger with `--orders`, and the rules R1 to R15 without a database.

@@ -3,7 +3,6 @@ import AppStoreReceiptTesting
 import Foundation
 @testable import PurchaseLedger
 import Sampling
-import SpanASN1
 import Testing
 
 /// What hundreds of thousands of events that wait cost the others: nothing reads them all.

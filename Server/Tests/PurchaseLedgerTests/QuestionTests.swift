@@ -1,7 +1,6 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 @testable import PurchaseLedger
-import SpanASN1
 import Testing
 
 /// What the ledger keeps of what the App Store is asked and answers, in the smallest cases. `ReconciliationTests` ask.

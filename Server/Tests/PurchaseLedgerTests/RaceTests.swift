@@ -2,7 +2,6 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import LedgerTestSupport
 @testable import PurchaseLedger
-import SpanASN1
 import Testing
 
 /// What another transaction does between two statements of this one is a conflict, after which everything is looked at again.

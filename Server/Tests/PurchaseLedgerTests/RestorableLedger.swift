@@ -1,6 +1,6 @@
 import Foundation
 @testable import PurchaseLedger
-import SpanASN1
+import Instants
 import Testing
 
 /// A ledger of which a back-up is made and restored, as an operator does it.

@@ -1,7 +1,6 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 @testable import PurchaseLedger
-import SpanASN1
 import Testing
 
 /// Rules that cost money when they break, each in the smallest case in which the ledger without it does something else.

@@ -7,7 +7,6 @@ import LedgerTestSupport
 @testable import PurchaseLedger
 import Reconciliation
 import SeededRandom
-import SpanASN1
 
 /// A shop for a year: customers, an App Store, two servers on one ledger whose clocks, networks and machines fail, and an operator who restores back-ups. Everything follows from one seed.
 final class SimulatedYear: @unchecked Sendable {

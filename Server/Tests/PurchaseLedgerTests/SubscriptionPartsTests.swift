@@ -3,7 +3,6 @@ import AppStoreReceiptTesting
 @testable import PurchaseLedger
 import Sampling
 import SeededRandom
-import SpanASN1
 import StrictText
 import Testing
 

@@ -4,7 +4,6 @@ import LedgerTestSupport
 @testable import PurchaseLedger
 import Sampling
 import SeededRandom
-import SpanASN1
 import Testing
 
 /// Two servers over one database: what arrives at both at the same moment.

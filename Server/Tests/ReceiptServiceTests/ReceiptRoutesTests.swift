@@ -133,7 +133,10 @@ struct ReceiptRoutesTests {
                 let response = try post(path, body, to: table)
                 #expect(response.code == code, "\(path) \(code): \(response.code)")
                 let answer = String(decoding: response.body, as: UTF8.self)
-                if let found { #expect(answer.contains("\"found\":\"\(found)\""), "\(answer)") }
+                if let found {
+                    #expect(answer.contains("\"found\":\"\(found)\""), "\(answer)")
+                    #expect(answer.contains(#"is not accepted: found \"\#(found)\"""#), "\(answer)")
+                }
                 for secret in ["expected", MintedEvidence.bundleID, "production", "1234567890", "86400"] {
                     #expect(!answer.contains(secret), "\(path) \(code): \(answer)")
                 }

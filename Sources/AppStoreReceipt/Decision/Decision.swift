@@ -1,4 +1,4 @@
-public import SpanASN1
+public import Instants
 
 /// The evidence of one customer, verified piece by piece, and what it entitles to at a date.
 ///

@@ -1,4 +1,4 @@
-public import SpanASN1
+public import Instants
 
 // Where decisions meet evidence. The folder of `Entitlements` knows plain purchases alone.
 extension Entitlements {

@@ -1,4 +1,5 @@
-public import SpanASN1
+public import Instants
+import SpanASN1
 import StrictText
 
 /// What purchases entitle a customer to at a date: the one place where this library decides it.

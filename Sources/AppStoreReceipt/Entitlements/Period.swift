@@ -1,4 +1,4 @@
-import SpanASN1
+import Instants
 import StrictText
 
 /// What all transactions of one purchase or period have in common: a restored transaction has a new id, but is for the same period.

@@ -1,4 +1,4 @@
-import SpanASN1
+import Instants
 import StrictText
 
 /// The place of a purchase among others: by purchase date, then by end, then by identifiers, so that the order of the evidence decides nothing.

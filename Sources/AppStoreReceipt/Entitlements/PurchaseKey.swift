@@ -1,5 +1,5 @@
 import SignatureTrust
-import SpanASN1
+import Instants
 import StrictText
 
 /// The keys of a purchase or period of one owner.

@@ -1,4 +1,4 @@
-import SpanASN1
+import Instants
 
 extension Purchase {
     /// A Boolean value that indicates whether the buyer has other transactions for the same period.

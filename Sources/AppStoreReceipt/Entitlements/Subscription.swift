@@ -1,4 +1,4 @@
-public import SpanASN1
+public import Instants
 
 /// The state of a subscription at a date.
 ///

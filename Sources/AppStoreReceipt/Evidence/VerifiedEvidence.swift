@@ -101,6 +101,14 @@ extension VerifiedEvidence {
         }
     }
 
+    /// Whether the purchases of this kind can have an `appAccountToken`. Receipts have none, of whichever form.
+    @_spi(Ledger) public var canHaveAppAccountToken: Bool {
+        switch self {
+        case .receipt, .transactionReceipt: false
+        case .transaction, .renewalInfo, .appTransaction, .notification, .realtimeRequest: true
+        }
+    }
+
     /// The number of records that are no purchase because they lack something.
     package var incompletePurchaseCount: Int {
         switch self {

@@ -53,6 +53,12 @@ struct Advice: ExpressibleByArrayLiteral, ExpressibleByStringInterpolation, Send
         /// A sentence about what only the Swift API has: limits, algorithms and methods.
         static func inSwift(_ sentence: Sentence) -> Sentence { sentence.when { $0.surface == .swift } }
 
+        /// A sentence for who runs the command.
+        static func inCommand(_ sentence: Sentence) -> Sentence { sentence.when { $0.surface == .command } }
+
+        /// A sentence for everybody but who runs the command.
+        static func beyondCommand(_ sentence: Sentence) -> Sentence { sentence.when { $0.surface != .command } }
+
         private func when(_ condition: @escaping @Sendable (Audience) -> Bool) -> Sentence {
             var sentence = self
             sentence.applies = condition

@@ -40,8 +40,12 @@ extension InputError.Kind {
         case .emptyInput:
             row(
                 "the input is empty",
-                "Check that the client sends evidence, and that your server passes on the field or the body that has it."
-            )
+                [
+                    .beyondCommand(
+                        "Check that the client sends evidence, and that your server passes on the field or the body that has it."
+                    ),
+                    .inCommand("Pass a file that has evidence, or pipe evidence into the command."),
+                ])
         case .inputTooLarge: row("the input is larger than the limit", .belowLimits)
         case .unrecognizedForm:
             row(
@@ -68,8 +72,10 @@ extension InputError.Kind {
         case .severalPieces:
             row(
                 "the input has several pieces of evidence",
-                "Send each piece by itself, or all as an array where one is taken, such as to decide about entitlements."
-            )
+                [
+                    "Send each piece by itself, or all as an array where one is taken, such as to decide about entitlements.",
+                    .inCommand("To verify a file with one piece in each line, use `receipt batch`."),
+                ])
         case .truncated: row("the evidence was cut off", .cutOff(nil))
         case .unsignedTransaction:
             row(
@@ -208,8 +214,8 @@ extension SignatureBlobFault {
 extension SignatureTrustError.Kind {
     /// The row for a stage and a kind of evidence.
     fileprivate func fault(_ stage: VerificationError.Stage, _ kind: EvidenceKind) -> Fault {
-        func row(_ advice: @autoclosure @escaping @Sendable () -> Advice) -> Fault {
-            Fault(rawValue, stage, .forger, explanation, advice)
+        func row(saying words: String? = nil, _ advice: @autoclosure @escaping @Sendable () -> Advice) -> Fault {
+            Fault(rawValue, stage, .forger, words ?? explanation, advice)
         }
         /// A receipt without the parts of one is as good as damaged. The certificates of a JWS are in its header, where others put them.
         func structure() -> Fault {
@@ -228,8 +234,12 @@ extension SignatureTrustError.Kind {
                 "Apple does not sign like this. Refuse the evidence, and log who sent it.",
                 .inSwift("If you narrowed `AlgorithmPolicy`, check your change."),
             ])
-        case .keySizeMismatch, .invalidSignedAttributes:
-            row(.foreignSignature)
+        // The formats with a fixed size of the key, and the pinned intermediates, are those of transaction receipts.
+        case .keySizeMismatch:
+            row(
+                saying: "the key does not have the size that the version of the transaction receipt requires",
+                .foreignSignature)
+        case .invalidSignedAttributes: row(.foreignSignature)
         case .contentDigestMismatch:
             row("The evidence was changed after it was signed. Refuse it, and log who sent it.")
         case .invalidSignature, .invalidCertificateSignature:
@@ -247,10 +257,13 @@ extension SignatureTrustError.Kind {
                 .unless(.storeKitTesting, "If Xcode made it, \(.use(.storeKitTesting)) with Xcode's certificate."),
             ])
         case .unpinnedIssuer:
-            row([
-                "Apple did not sign the evidence, or signed it under an intermediate that this version of the library does not know. Refuse it.",
-                "If Apple publishes the intermediate, \(.pass(.transactionReceiptIssuers, "it")).",
-            ])
+            row(
+                saying:
+                    "the signer's certificate was not issued by an intermediate that is pinned for the version of the transaction receipt",
+                [
+                    "Apple did not sign the evidence, or signed it under an intermediate that this version of the library does not know. Refuse it.",
+                    "If Apple publishes the intermediate, \(.pass(.transactionReceiptIssuers, "it")).",
+                ])
         case .invalidChainLength, .invalidIssuer, .invalidKeyUsage, .unknownCriticalExtension, .missingLeafMarker,
             .missingIntermediateMarker, .malformedCertificate,
             .certificateTooLarge:

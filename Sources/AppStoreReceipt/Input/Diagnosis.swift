@@ -1,4 +1,3 @@
-import SpanASN1
 import StrictText
 
 // What was refused, and is no evidence: only after a refusal the bytes are looked at once more, to say what they are. The result is an error in every case.

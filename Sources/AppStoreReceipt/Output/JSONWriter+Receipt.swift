@@ -1,3 +1,4 @@
+import Instants
 import SpanASN1
 import StrictText
 

@@ -1,5 +1,4 @@
 import SignatureTrust
-import SpanASN1
 import StrictText
 
 // The verdict on one input: one JSON object, which the command prints as one line.
@@ -132,11 +131,11 @@ extension JSONWriter {
             writer.member("stage", fault.stage.rawValue)
             writer.member("category", fault.party.category.rawValue)
             writer.member("at_fault", fault.party.rawValue)
-            writer.member("message", fault.explanation)
+            writer.member("message", error.message(for: audience))
             writer.member("advice", fault.advice(for: audience))
             writer.member("member", ifAny: error.member)
             writer.member("found", ifAny: error.found)
-            writer.member("expected", ifAny: audience.mayKnowSettings || fault.stage != .policy ? error.expected : nil)
+            writer.member("expected", ifAny: error.expected(for: audience))
             writer.member("part", ifAny: error.part?.rawValue)
             if let offset = error.offset, let base = error.offsetBase {
                 writer.member("offset", offset)

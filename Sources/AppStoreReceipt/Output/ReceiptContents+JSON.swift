@@ -27,7 +27,7 @@ extension UnverifiedReceipt {
 extension VerificationError {
     /// The error as one line of JSON, for a log: `{"verified":false,"schema":1,"error":{"code":…,"stage":…,"category":…,"message":…,"advice":…}}`.
     ///
-    /// The object `error` also has `found`, `expected`, `part`, `offset`, `offset_in` (an ``OffsetBase``), `form` (the armor that the input begins like) and
+    /// `message` is the ``description``. The object `error` also has `found`, `expected`, `part`, `offset`, `offset_in` (an ``OffsetBase``), `form` (the armor that the input begins like) and
     /// `path`, if they are known.
     public var json: String { json(for: .swift) }
 

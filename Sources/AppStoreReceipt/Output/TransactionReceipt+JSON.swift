@@ -1,4 +1,4 @@
-import SpanASN1
+import Instants
 import StrictText
 
 extension TransactionReceipt {

@@ -1,4 +1,5 @@
 import LargeMemory
+import Instants
 import SpanASN1
 
 /// Reads a receipt's payload once and checks every value in it.

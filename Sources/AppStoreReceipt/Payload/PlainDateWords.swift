@@ -1,4 +1,4 @@
-import SpanASN1
+import Instants
 
 /// The 20 octets of a date; the first octet of a word is its lowest byte.
 struct PlainDateWords: BitwiseCopyable {

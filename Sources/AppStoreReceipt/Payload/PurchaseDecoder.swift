@@ -1,3 +1,4 @@
+import Instants
 import SpanASN1
 
 /// Reads one in-app purchase: a SET OF ReceiptAttribute with types from 1701. This is the hot loop of a large receipt.

@@ -1,3 +1,4 @@
+import Instants
 import SpanASN1
 
 /// Bytes of the payload, by offset from its start.

@@ -1,4 +1,5 @@
-public import SpanASN1
+public import Instants
+import SpanASN1
 import StrictText
 
 /// A purchase as a plain value, whatever evidence it came from.

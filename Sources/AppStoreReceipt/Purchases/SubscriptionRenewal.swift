@@ -1,4 +1,4 @@
-public import SpanASN1
+public import Instants
 import StrictText
 
 /// What Apple has signed about the next renewal of a subscription, as a plain value that can be stored.

@@ -1,4 +1,4 @@
-import SpanASN1
+import Instants
 import StrictText
 
 /// A purchase that a verified receipt or transaction proves.

@@ -1,4 +1,4 @@
-public import SpanASN1
+public import Instants
 import StrictText
 
 extension VerifiedReceipt {

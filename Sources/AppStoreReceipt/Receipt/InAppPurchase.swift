@@ -1,4 +1,4 @@
-public import SpanASN1
+public import Instants
 import StrictText
 
 /// The record of a purchase in a receipt.

@@ -1,5 +1,6 @@
 import LibcryptoHandles
-public import SpanASN1
+public import Instants
+import SpanASN1
 import StrictText
 import Synchronization
 

@@ -1,5 +1,5 @@
 import SignatureTrust
-import SpanASN1
+import Instants
 import SpanPKCS7
 
 /// The steps from a binary receipt to a verified one.
@@ -65,20 +65,28 @@ extension VerificationPolicy {
         try checkBundleID(receipt.bundleID)
         try checkEnvironment(receipt.environment, named: receipt.receiptType)
         guard let created = receipt.creationDate else { return }
-        if !allowsFutureDates, !receipt.isMadeLast { throw .policy(.receiptFromTheFuture) }
+        if !allowsFutureDates, let date = receipt.date(after: created) {
+            throw .policy(.receiptFromTheFuture, found: "\(date)", expected: "until \(created)")
+        }
         try checkAge(signedAt: created, tooOld: .receiptTooOld, future: .receiptFromTheFuture)
     }
 }
 
 extension Receipt {
-    /// Whether every date in the receipt is on or before its creation date. (When a subscription or the receipt expires may be later.)
-    fileprivate var isMadeLast: Bool {
+    /// The first date in the receipt that is after its creation date; `nil` if there is none. (When a subscription or the receipt expires may be later.)
+    fileprivate func date(after created: Instant) -> Instant? {
         // Attributes 8 and 18 may have fractions of a second, which 12 does not.
-        guard let last = creationDate?.secondsSince1970 else { return false }
-        func isPast(_ date: Instant?) -> Bool { date.map { $0.secondsSince1970 <= last } ?? true }
-        return isPast(originalCreationDate) && isPast(originalPurchaseDate)
-            && inAppPurchases.allSatisfy {
-                isPast($0.purchaseDate) && isPast($0.originalPurchaseDate) && isPast($0.revocationDate)
+        func late(_ date: Instant?) -> Instant? {
+            date.flatMap { $0.secondsSince1970 > created.secondsSince1970 ? $0 : nil }
+        }
+        if let date = late(originalCreationDate) ?? late(originalPurchaseDate) { return date }
+        for purchase in inAppPurchases {
+            if let date = late(purchase.purchaseDate) ?? late(purchase.originalPurchaseDate)
+                ?? late(purchase.revocationDate)
+            {
+                return date
             }
+        }
+        return nil
     }
 }

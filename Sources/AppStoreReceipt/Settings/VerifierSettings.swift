@@ -1,5 +1,5 @@
 public import SignatureTrust
-import SpanASN1
+import Instants
 import StrictText
 
 /// What a surface was told about its verifier, value by value.

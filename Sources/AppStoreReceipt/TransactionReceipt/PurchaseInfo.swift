@@ -1,4 +1,4 @@
-import SpanASN1
+import Instants
 import StrictText
 
 /// The decoded `purchase-info` of a transaction receipt, as a property list.

@@ -1,4 +1,5 @@
-public import SpanASN1
+public import Instants
+import SpanASN1
 import StrictText
 
 /// The contents of a transaction receipt, which is the `transactionReceipt` of a `SKPaymentTransaction` of iOS 3 to 6, as a plain value.

@@ -1,5 +1,5 @@
 import SignatureTrust
-import SpanASN1
+import Instants
 
 /// The trusted signers of transaction receipts, by version.
 struct TransactionReceiptEngine: Sendable {

@@ -1,4 +1,4 @@
-import SpanASN1
+import Instants
 import StrictText
 
 /// The used values of the property list of a transaction receipt, decoded. The others are not signed, and are ignored.

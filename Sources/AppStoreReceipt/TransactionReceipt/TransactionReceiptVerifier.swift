@@ -1,5 +1,4 @@
 import SignatureTrust
-import SpanASN1
 
 /// The steps from the property list of a transaction receipt to a verified one.
 struct TransactionReceiptVerifier: Sendable {

@@ -1,4 +1,4 @@
-import SpanASN1
+import Instants
 import StrictText
 
 // A receipt with the keys of verifyReceipt in Apple's order: numbers where Apple has numbers, strings elsewhere, dates in three

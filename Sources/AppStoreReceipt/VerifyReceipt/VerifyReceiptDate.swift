@@ -1,4 +1,4 @@
-import SpanASN1
+import Instants
 import StrictText
 
 /// The name of a date in verifyReceipt's answer, where a date is three members:

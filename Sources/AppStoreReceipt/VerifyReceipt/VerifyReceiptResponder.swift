@@ -1,4 +1,4 @@
-import SpanASN1
+public import Instants
 import StrictText
 
 /// A responder that answers requests to verifyReceipt as Apple's server does, from the receipt alone.
@@ -136,13 +136,16 @@ public struct VerifyReceiptResponder: Sendable {
         case .success(let evidence):
             // A receipt without an environment is not answered as if it were from an accepted one.
             guard let environment = evidence.environment else {
-                return refusal(.notAuthenticated, .policy(.missingEnvironment))
+                return refusal(
+                    .notAuthenticated, .policy(.missingEnvironment, expected: environments.map(\.rawValue).sortedList))
             }
             // A receipt from the other environment is genuine, but the client must not grant anything for it.
             guard environments.contains(environment) else {
                 return refusal(
                     environment == .sandbox ? .sandboxReceipt : .productionReceipt,
-                    .policy(.environmentMismatch, found: environment.rawValue))
+                    .policy(
+                        .environmentMismatch, found: environment.rawValue,
+                        expected: environments.map(\.rawValue).sortedList))
             }
             switch evidence {
             case .receipt(let receipt): return answer(receipt, of: environment, excludesOldTransactions)

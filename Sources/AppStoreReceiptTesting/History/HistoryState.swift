@@ -1,5 +1,4 @@
 import AppStoreReceipt
-import SpanASN1
 
 /// What is so at a date.
 struct HistoryState {

@@ -1,5 +1,4 @@
 public import AppStoreReceipt
-public import SpanASN1
 
 extension PurchaseHistory {
     // MARK: Receipts

@@ -1,5 +1,4 @@
 public import AppStoreReceipt
-public import SpanASN1
 import StrictText
 
 extension PurchaseHistory {

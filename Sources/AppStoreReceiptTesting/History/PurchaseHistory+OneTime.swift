@@ -1,5 +1,4 @@
 public import AppStoreReceipt
-public import SpanASN1
 
 // Purchases other than subscriptions, and what happens to any purchase.
 

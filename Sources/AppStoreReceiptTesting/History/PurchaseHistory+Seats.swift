@@ -1,5 +1,4 @@
 public import AppStoreReceipt
-public import SpanASN1
 
 // Subscriptions of several seats. What Apple does not document is noted at the methods.
 

@@ -1,5 +1,4 @@
 public import AppStoreReceipt
-public import SpanASN1
 
 /// The purchases that one customer made in one app, and what happened to them.
 ///

@@ -2,7 +2,6 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import FuzzSupport
-import SpanASN1
 import StrictText
 
 /// Small receipts of every kind, and some of up to 64 KiB, signed by the fuzzers' authority, to begin with.

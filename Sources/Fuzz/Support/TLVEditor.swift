@@ -1,5 +1,3 @@
-import SpanASN1
-
 /// Edits BER by its structure, and corrects the lengths around a change.
 ///
 /// It has its own reader, which accepts more than those under test, and also reads inside OCTET STRINGs and BIT STRINGs. It reads all of an input: a message

@@ -1,7 +1,6 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import FuzzSupport
-import SpanASN1
 import StrictText
 
 // Transaction receipts: the input as it is, and as the `purchase-info` of a receipt that is signed. What verifies is what was signed; a verifier that

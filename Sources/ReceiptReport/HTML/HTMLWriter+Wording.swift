@@ -1,4 +1,4 @@
-public import SpanASN1
+public import Instants
 
 /// A value in a phrase.
 @_spi(Surfaces) public enum Slot {

@@ -1,4 +1,4 @@
-import SpanASN1
+import Instants
 
 /// A scale of time: dates become parts of the width of a drawing.
 struct Scale {

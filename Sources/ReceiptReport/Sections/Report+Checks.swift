@@ -1,5 +1,4 @@
 @_spi(Surfaces) import AppStoreReceipt
-import SpanASN1
 import StrictText
 
 // A piece of evidence: its verdict, its checks, its signer, its contents and its structure.

@@ -1,5 +1,4 @@
 import AppStoreReceipt
-import SpanASN1
 import StrictText
 
 // The chain of certificates as a picture.

@@ -1,5 +1,4 @@
 @_spi(Surfaces) import AppStoreReceipt
-import SpanASN1
 import StrictText
 
 // The verdict in one sentence, and the four questions that support asks.

@@ -1,4 +1,4 @@
-package import SpanASN1
+package import Instants
 
 extension Instant {
     /// `2020-04-01 04:07:39 UTC`

@@ -1,4 +1,4 @@
-public import SpanASN1
+public import Instants
 
 /// A time zone in which the page shows dates beside UTC.
 public struct ReportTimeZone: Sendable {

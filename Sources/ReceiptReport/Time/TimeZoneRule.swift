@@ -1,4 +1,4 @@
-import SpanASN1
+import Instants
 
 /// The rule of POSIX's `TZ` for the time after the last change of a file, such as `CET-1CEST,M3.5.0,M10.5.0/3` (RFC 9636, 3.3.1).
 struct TimeZoneRule: Sendable {

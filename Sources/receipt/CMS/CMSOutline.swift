@@ -1,4 +1,5 @@
 import SignatureTrust
+import Instants
 import SpanASN1
 import SpanPKCS7
 

@@ -15,6 +15,10 @@ struct ManCommand: Command {
     init(_ arguments: Arguments) throws(UsageError) {}
 
     func run(_ console: inout Console) -> ExitStatus {
+        guard !console.isTerminal else {
+            console.report("the manual page is in the format of man(1). To read it: receipt man | man -l -")
+            return .unusable
+        }
         console.print(ManualPage.text(ReceiptCommand.commands.map { $0.syntax }))
         return .passed
     }

@@ -9,11 +9,8 @@ struct Article {
         text = try Project.text("Sources/AppStoreReceipt/AppStoreReceipt.docc/\(name).md")
     }
 
-    /// Its blocks of Swift code, except manifests, which are no part of a module.
-    var code: [String] {
-        text.components(separatedBy: "```swift\n").dropFirst().map { $0.components(separatedBy: "```\n")[0] }
-            .filter { !$0.hasPrefix("// swift-tools-version") }
-    }
+    /// Its blocks of Swift code, without their imports; except manifests, which are no part of a module.
+    var code: [String] { Project.code(of: text).filter { !$0.hasPrefix("// swift-tools-version") } }
 
     /// Those that a source file does not hold word for word, by their first line.
     func codeMissing(in file: String = #filePath) throws -> [Substring] {

@@ -7,15 +7,74 @@ import Testing
 // The code of the article VerifyInAWebBackend, word for word; the last test here compares them. Below it are types of the same shape as
 // those of Vapor 4 and Hummingbird 2: as much of them as the article uses.
 
-/// The endpoint of Granting purchases, which serves one request at a time.
+/// Verifies what clients and Apple post, and keeps production and the sandbox apart.
 actor Shop {
-    private var endpoint: PurchaseEndpoint
+    private let production: AppStoreVerifier
+    private let sandbox: AppStoreVerifier
+    private var ledgers: [AppStoreEnvironment: Ledger]
 
-    init(_ endpoint: PurchaseEndpoint) { self.endpoint = endpoint }
+    init(
+        bundleID: String, catalog: [String: StatedProductType], trust: AppStoreTrust = .apple
+    ) throws(VerificationError) {
+        production = try AppStoreVerifier(
+            bundleID: bundleID, environments: [.production], trust: trust)
+        sandbox = try AppStoreVerifier(bundleID: bundleID, environments: [.sandbox], trust: trust)
+        ledgers = [.production: Ledger(catalog: catalog), .sandbox: Ledger(catalog: catalog)]
+    }
 
     /// Redeems what a client sent, and returns the transactions that the app may finish.
-    func redeem(_ evidence: String, account: String) throws(VerificationError) -> [String] {
-        try endpoint.redeem(evidence, account: account).filter(\.value.mayFinish).map(\.key)
+    nonisolated func redeem(
+        _ body: String, account: String
+    ) async throws(VerificationError) -> [String] {
+        let (environment, evidence) = try inEitherEnvironment {
+            (verifier) throws(VerificationError) in try verifier.verify(body)
+        }
+        return await redeem(evidence, for: account, in: environment)
+    }
+
+    /// Records what Apple posted, and decides again for the accounts that it is about.
+    nonisolated func follow(_ body: String) async throws(VerificationError) {
+        let (environment, notification) = try inEitherEnvironment {
+            (verifier) throws(VerificationError) in try verifier.verifyNotification(body)
+        }
+        await record(.notification(notification), in: environment)
+    }
+
+    /// What an account has in an environment. Give the app what it has in its own.
+    func entitlements(
+        of account: String, in environment: AppStoreEnvironment, at now: Instant = .now
+    ) -> Entitlements? {
+        ledgers[environment]?.entitlements(of: account, at: now)
+    }
+
+    /// Verifies outside of the actor, so that a large receipt delays no other request.
+    private nonisolated func inEitherEnvironment<Evidence>(
+        _ verify: (AppStoreVerifier) throws(VerificationError) -> Evidence
+    ) throws(VerificationError) -> (AppStoreEnvironment, Evidence) {
+        do throws(VerificationError) {
+            return (.production, try verify(production))
+        } catch {
+            guard error.code == "environment-mismatch" else { throw error }
+            return (.sandbox, try verify(sandbox))
+        }
+    }
+
+    private func redeem(
+        _ evidence: VerifiedEvidence, for account: String, in environment: AppStoreEnvironment
+    ) -> [String] {
+        guard var ledger = ledgers[environment] else { return [] }
+        ledger.record(evidence)
+        let finished = evidence.purchases.map(\.purchase).filter { purchase in
+            ledger.redeem(purchase, for: account, at: .now).mayFinish
+        }
+        ledgers[environment] = ledger
+        return finished.map(\.transactionID)
+    }
+
+    private func record(_ evidence: VerifiedEvidence, in environment: AppStoreEnvironment) {
+        guard var ledger = ledgers[environment] else { return }
+        for account in ledger.record(evidence) { _ = ledger.update(account, at: .now) }
+        ledgers[environment] = ledger
     }
 }
 
@@ -24,10 +83,20 @@ struct Redeemed: Content { let finish: [String] }
 func routes(_ app: Application, _ shop: Shop) {
     app.on(.POST, "receipts", body: .collect(maxSize: "1mb")) { request async throws -> Redeemed in
         let account = try request.auth.require(Account.self)
+        let body = request.body.string ?? ""
         do throws(VerificationError) {
-            return Redeemed(finish: try await shop.redeem(request.body.string ?? "", account: account.id))
+            return Redeemed(finish: try await shop.redeem(body, account: account.id))
         } catch {
-            throw Abort(HTTPResponseStatus(statusCode: error.category.httpStatus), reason: error.code.rawValue)
+            throw Abort(.init(statusCode: error.category.httpStatus), reason: error.code.rawValue)
+        }
+    }
+    app.on(.POST, "notifications", body: .collect(maxSize: "1mb")) {
+        request async throws -> HTTPResponseStatus in
+        do throws(VerificationError) {
+            try await shop.follow(request.body.string ?? "")
+            return .ok
+        } catch {
+            throw Abort(.init(statusCode: error.category.httpStatus), reason: error.code.rawValue)
         }
     }
 }
@@ -37,11 +106,20 @@ struct ReceiptResponse: ResponseEncodable { let finish: [String] }
 func addRoutes(to router: Router<AppRequestContext>, _ shop: Shop) {
     router.post("receipts") { request, context -> ReceiptResponse in
         let account = try context.requireIdentity()
-        let body = try await request.body.collect(upTo: 1 << 20)
+        let body = String(buffer: try await request.body.collect(upTo: 1 << 20))
         do throws(VerificationError) {
-            return ReceiptResponse(finish: try await shop.redeem(String(buffer: body), account: account.id))
+            return ReceiptResponse(finish: try await shop.redeem(body, account: account.id))
         } catch {
-            throw HTTPError(HTTPResponse.Status(code: error.category.httpStatus), message: error.code.rawValue)
+            throw HTTPError(.init(code: error.category.httpStatus), message: error.code.rawValue)
+        }
+    }
+    router.post("notifications") { request, _ -> HTTPResponse.Status in
+        let body = String(buffer: try await request.body.collect(upTo: 1 << 20))
+        do throws(VerificationError) {
+            try await shop.follow(body)
+            return .ok
+        } catch {
+            throw HTTPError(.init(code: error.category.httpStatus), message: error.code.rawValue)
         }
     }
 }
@@ -71,7 +149,8 @@ private struct Incoming: Sendable {
 
 // MARK: - As in Vapor
 
-protocol Content: Codable, Sendable {}
+protocol AsyncResponseEncodable: Sendable {}
+protocol Content: Codable, AsyncResponseEncodable {}
 
 enum HTTPMethod: Sendable { case POST }
 
@@ -80,7 +159,8 @@ struct HTTPBodyStreamStrategy: Sendable {
     static func collect(maxSize: String) -> HTTPBodyStreamStrategy { .init(maximumSize: maxSize) }
 }
 
-struct HTTPResponseStatus: Equatable, Sendable {
+struct HTTPResponseStatus: Equatable, AsyncResponseEncodable {
+    static let ok = HTTPResponseStatus(statusCode: 200)
     let code: Int
     init(statusCode: Int) { code = statusCode }
 }
@@ -106,9 +186,9 @@ final class Application {
     }
     struct Body { let string: String? }
 
-    private(set) var handlers: [String: @Sendable (Request) async throws -> any Content] = [:]
+    private(set) var handlers: [String: @Sendable (Request) async throws -> any AsyncResponseEncodable] = [:]
 
-    func on<Response: Content>(
+    func on<Response: AsyncResponseEncodable>(
         _ method: HTTPMethod, _ path: String, body: HTTPBodyStreamStrategy,
         use handler: @escaping @Sendable (Request) async throws -> Response
     ) {
@@ -118,10 +198,14 @@ final class Application {
 
 // MARK: - As in Hummingbird
 
-protocol ResponseEncodable: Encodable, Sendable {}
+protocol ResponseGenerator: Sendable {}
+protocol ResponseEncodable: Encodable, ResponseGenerator {}
 
 enum HTTPResponse {
-    struct Status: Equatable, Sendable { let code: Int }
+    struct Status: Equatable, ResponseGenerator {
+        static let ok = Status(code: 200)
+        let code: Int
+    }
 }
 
 struct HTTPError: Error {
@@ -152,9 +236,9 @@ struct RequestBody: Sendable {
 final class Router<Context: Sendable> {
     struct Request: Sendable { let body: RequestBody }
 
-    private(set) var handlers: [String: @Sendable (Request, Context) async throws -> any ResponseEncodable] = [:]
+    private(set) var handlers: [String: @Sendable (Request, Context) async throws -> any ResponseGenerator] = [:]
 
-    func post<Response: ResponseEncodable>(
+    func post<Response: ResponseGenerator>(
         _ path: String, use handler: @escaping @Sendable (Request, Context) async throws -> Response
     ) {
         handlers[path] = { try await handler($0, $1) }
@@ -164,69 +248,134 @@ final class Router<Context: Sendable> {
 // MARK: -
 
 struct VerifyInAWebBackendTests {
-    private func shop() throws -> Shop {
-        let ledger = Ledger(catalog: ["pro": .nonConsumable, "coins": .consumable])
-        return Shop(PurchaseEndpoint(verifier: try Minted.verifier(), ledger: ledger))
-    }
+    /// The same shop behind both frameworks.
+    private struct Backend {
+        let shops: [Shop]
+        private let app = Application()
+        private let router = Router<AppRequestContext>()
 
-    private func receipt(_ purchases: ReceiptBuilder.Purchase...) throws -> String {
-        let builder = ReceiptBuilder(bundleID: "com.example.app", purchases: purchases)
-        return Data(try builder.signed(by: Minted.authority)).base64EncodedString()
-    }
+        init() throws {
+            shops = try (0..<2).map { _ in
+                try Shop(
+                    bundleID: Minted.bundleID, catalog: ["pro": .nonConsumable, "coins": .consumable],
+                    trust: Minted.trust)
+            }
+            routes(app, shops[0])
+            addRoutes(to: router, shops[1])
+        }
 
-    /// The transactions that the app may finish, or the status and the text of an error.
-    private enum Answer: Equatable {
-        case finish(Set<String>)
-        case error(Int, String)
-    }
+        /// The transactions that the app may finish, or a status and its text.
+        enum Answer: Equatable {
+            case finish(Set<String>)
+            case status(Int, String = "")
+        }
 
-    /// Requests to both endpoints, which must end alike.
-    private func post(_ texts: [String]) async throws -> [Answer] {
-        let (app, router) = (Application(), Router<AppRequestContext>())
-        routes(app, try shop())
-        addRoutes(to: router, try shop())
-        let vapor = try #require(app.handlers["receipts"])
-        let hummingbird = try #require(router.handlers["receipts"])
-        let account = Account(id: "account")
-        var answers: [Answer] = []
-        for text in texts {
+        /// Posts to both, which must answer alike.
+        func post(_ text: String, to path: String = "receipts") async throws -> Answer {
+            let (vapor, hummingbird) = (try #require(app.handlers[path]), try #require(router.handlers[path]))
             let body = Data(text.utf8)
-            var answer: Answer
+            let account = Account(id: "account")
+            let first: Answer
             do {
                 let response = try await vapor(.init(incoming: Incoming(body: body, account: account)))
-                answer = .finish(Set(try #require(response as? Redeemed).finish))
+                if let status = response as? HTTPResponseStatus {
+                    first = .status(status.code)
+                } else {
+                    first = .finish(Set(try #require(response as? Redeemed).finish))
+                }
             } catch let abort as Abort {
-                answer = .error(abort.status.code, abort.reason)
+                first = .status(abort.status.code, abort.reason)
             }
-            answers.append(answer)
+            let second: Answer
             do {
                 let response = try await hummingbird(
                     .init(body: RequestBody(bytes: body)), AppRequestContext(account: account))
-                answer = .finish(Set(try #require(response as? ReceiptResponse).finish))
+                if let status = response as? HTTPResponse.Status {
+                    second = .status(status.code)
+                } else {
+                    second = .finish(Set(try #require(response as? ReceiptResponse).finish))
+                }
             } catch let error as HTTPError {
-                answer = .error(error.status.code, error.message)
+                second = .status(error.status.code, error.message)
             }
-            #expect(answer == answers.last)
+            #expect(first == second)
+            return first
         }
-        return answers
+
+        /// What the account has in an environment, which both must say.
+        func products(in environment: AppStoreEnvironment) async throws -> [String] {
+            var products: [[String]] = []
+            for shop in shops {
+                let entitlements = try #require(await shop.entitlements(of: "account", in: environment))
+                products.append(entitlements.items.filter(\.access.isGrantable).map(\.productID).sorted())
+            }
+            #expect(products[0] == products[1])
+            return products[0]
+        }
+    }
+
+    private func receipt(
+        _ purchases: ReceiptBuilder.Purchase..., environment: ReceiptBuilder.ReceiptType = .production
+    ) throws -> String {
+        let builder = ReceiptBuilder(
+            bundleID: "com.example.app", environment: environment, purchases: purchases)
+        return Data(try builder.signed(by: Minted.authority)).base64EncodedString()
     }
 
     @Test func `an endpoint says which transactions the app may finish`() async throws {
+        let backend = try Backend()
         let first = try receipt(.nonConsumable("pro", transactionID: "1"))
         let second = try receipt(
             .consumable("coins", transactionID: "2"), .nonConsumable("not for sale", transactionID: "3"))
-        let object = #"{"receipt-data":"\#(first)"}"#
-        #expect(try await post([first, object, second]) == [.finish(["1"]), .finish(["1"]), .finish(["2"])])
+        #expect(try await backend.post(first) == .finish(["1"]))
+        #expect(try await backend.post(#"{"receipt-data":"\#(first)"}"#) == .finish(["1"]))
+        #expect(try await backend.post(second) == .finish(["2"]))
+        #expect(try await backend.products(in: .production) == ["coins", "pro"])
+    }
+
+    @Test func `what is bought in the sandbox is granted there alone`() async throws {
+        let backend = try Backend()
+        let free = try receipt(.nonConsumable("pro", transactionID: "1"), environment: .sandbox)
+        #expect(try await backend.post(free) == .finish(["1"]))
+        #expect(try await backend.products(in: .production) == [])
+        #expect(try await backend.products(in: .sandbox) == ["pro"])
+    }
+
+    @Test func `a notification of a refund takes back what was granted`() async throws {
+        let backend = try Backend()
+        for environment in [AppStoreEnvironment.production, .sandbox] {
+            var transaction = JWSBuilder.transaction(
+                bundleID: Minted.bundleID, productID: "pro", transactionID: "1", environment: environment)
+            #expect(try await backend.post(transaction.signed(by: Minted.ellipticAuthority)) == .finish(["1"]))
+            #expect(try await backend.products(in: environment) == ["pro"])
+            transaction.revocationDate = JWSBuilder.defaultDate
+            transaction.signedDate = JWSBuilder.defaultDate + .seconds(1)
+            let notification = try JWSBuilder.notification(
+                .refund, bundleID: Minted.bundleID, environment: environment,
+                transaction: transaction.signed(by: Minted.ellipticAuthority))
+            let body = try #"{"signedPayload":"\#(notification.signed(by: Minted.ellipticAuthority))"}"#
+            #expect(try await backend.post(body, to: "notifications") == .status(200))
+            #expect(try await backend.products(in: environment) == [])
+        }
     }
 
     @Test func `an endpoint answers an error with the status that it deserves`() async throws {
+        let backend = try Backend()
         let builder = ReceiptBuilder(bundleID: "com.example.app")
         let forged = Data(try builder.signed(by: TestCertificateAuthority())).base64EncodedString()
-        #expect(
-            try await post(["MIIC", forged, "", #"{"receiptData":"\#(forged)"}"#]) == [
-                .error(400, "truncated"), .error(403, "untrusted-chain"), .error(400, "empty-input"),
-                .error(400, "evidence-in-member"),
-            ])
+        for (text, answer) in [
+            ("MIIC", .status(400, "truncated")), (forged, .status(403, "untrusted-chain")),
+            ("", .status(400, "empty-input")),
+            (#"{"receiptData":"\#(forged)"}"#, .status(400, "evidence-in-member")),
+        ] as [(String, Backend.Answer)] {
+            #expect(try await backend.post(text) == answer)
+        }
+        let stranger = try JWSBuilder.notification(.refund, bundleID: Minted.bundleID)
+            .signed(by: Minted.ellipticStranger)
+        #expect(try await backend.post(stranger, to: "notifications") == .status(403, "untrusted-chain"))
+        let other = try JWSBuilder.notification(.refund, bundleID: "com.example.other")
+            .signed(by: Minted.ellipticAuthority)
+        #expect(try await backend.post(other, to: "notifications") == .status(400, "bundle-id-mismatch"))
     }
 
     @Test func `a verifier computes on a queue as anywhere`() async throws {

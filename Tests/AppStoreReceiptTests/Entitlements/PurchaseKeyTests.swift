@@ -1,7 +1,6 @@
 import AppStoreReceiptTesting
 import Sampling
 import SeededRandom
-import SpanASN1
 import TestSupport
 import Testing
 

@@ -121,22 +121,22 @@ import Testing
     @Test(arguments: [
         (
             VerificationError.input(InputError(.invalidBase64, armor: .json, offset: 7)),
-            #"{"code":"invalid-base64","stage":"input","category":"client","at_fault":"client","message":"the base64 has an invalid character or is incomplete","advice":"Have the client send the receipt or its base64 unchanged. In a form, percent-encode `+`.","offset":7,"offset_in":"text","form":"json"}"#
+            #"{"code":"invalid-base64","stage":"input","category":"client","at_fault":"client","message":"the base64 has an invalid character or is incomplete (at byte 7 of the text)","advice":"Have the client send the receipt or its base64 unchanged. In a form, percent-encode `+`.","offset":7,"offset_in":"text","form":"json"}"#
         ),
         (
             .input(InputError(.inputTooLarge, armor: .binary, offset: 9)),
-            #"{"code":"input-too-large","stage":"input","category":"client","at_fault":"client","message":"the input is larger than the limit","advice":"Apple's evidence is far below the limits. Have the client send it alone and unchanged. If you expect more, raise `VerificationLimits`.","offset":9,"offset_in":"binary","form":"binary"}"#
+            #"{"code":"input-too-large","stage":"input","category":"client","at_fault":"client","message":"the input is larger than the limit (at byte 9 of the binary receipt)","advice":"Apple's evidence is far below the limits. Have the client send it alone and unchanged. If you expect more, raise `VerificationLimits`.","offset":9,"offset_in":"binary","form":"binary"}"#
         ),
         (
             VerificationError(
                 .payload(
                     ASN1DecodingError(
                         .invalidTime, offset: 4211, path: ASN1Path(ASN1Field(rawValue: 1704), index: 3)))),
-            #"{"code":"invalid-time","stage":"payload","category":"host","at_fault":"library","message":"a date or time is malformed or does not exist","advice":"Apple signed something that this version of the library cannot read. Keep the evidence, look for a newer version, and report the error.","offset":4211,"offset_in":"binary","path":"payload › in_app[3] › 1704 purchase date"}"#
+            #"{"code":"invalid-time","stage":"payload","category":"host","at_fault":"library","message":"a date or time is malformed or does not exist (payload › in_app[3] › 1704 purchase date at byte 4211 of the binary receipt)","advice":"Apple signed something that this version of the library cannot read. Keep the evidence, look for a newer version, and report the error.","offset":4211,"offset_in":"binary","path":"payload › in_app[3] › 1704 purchase date"}"#
         ),
         (
             .policy(.bundleIDMismatch, found: "com.example.other", expected: "com.example.app"),
-            #"{"code":"bundle-id-mismatch","stage":"policy","category":"client","at_fault":"client","message":"the evidence is genuine, but its bundle id is not accepted","advice":"If the app is yours, pass its bundle id as `VerificationPolicy.bundleIDs`. If it is not, refuse the evidence.","found":"com.example.other","expected":"com.example.app"}"#
+            #"{"code":"bundle-id-mismatch","stage":"policy","category":"client","at_fault":"client","message":"the evidence is genuine, but its bundle id is not accepted: found \"com.example.other\", expected \"com.example.app\"","advice":"If the app is yours, pass its bundle id as `VerificationPolicy.bundleIDs`. If it is not, refuse the evidence.","found":"com.example.other","expected":"com.example.app"}"#
         ),
     ])
     func `an error has its code, its stage and its place`(error: VerificationError, json: String) {

@@ -1,5 +1,4 @@
 import AppStoreReceiptTesting
-import SpanASN1
 import TestSupport
 import Testing
 

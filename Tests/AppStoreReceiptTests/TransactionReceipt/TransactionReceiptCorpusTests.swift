@@ -1,7 +1,6 @@
 import AppStoreReceipt
 import Foundation
 import SignatureTrust
-import SpanASN1
 import StrictText
 import TestSupport
 import Testing

@@ -2,7 +2,6 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
 import SignatureTrust
-import SpanASN1
 import StrictText
 import TestSupport
 import Testing

@@ -1,5 +1,4 @@
 import Foundation
-import SpanASN1
 import StrictText
 import Testing
 

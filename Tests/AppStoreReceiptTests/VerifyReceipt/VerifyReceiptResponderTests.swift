@@ -1,6 +1,5 @@
 import AppStoreReceiptTesting
 import Foundation
-import SpanASN1
 import StrictText
 import TestSupport
 import Testing

@@ -30,7 +30,7 @@ public final class VerificationError extends Exception {
         return category;
     }
 
-    /** {@return the reason, in words} */
+    /** {@return the reason, in words, with what was found and what is accepted where that is known} */
     public String message() {
         return getMessage();
     }

@@ -5,7 +5,7 @@ import Musl
 #else
 import Darwin
 #endif
-package import SpanASN1
+package import Instants
 import StrictText
 
 /// Calls of the operating system that concern the process.

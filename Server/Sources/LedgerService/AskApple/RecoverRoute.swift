@@ -3,7 +3,6 @@ import AppStoreServerAPI
 import HTTPService
 import PurchaseLedger
 import Reconciliation
-import SpanASN1
 import StrictText
 
 /// `POST /v1/recover`: asks the App Store about one purchase, and records what it signed.

@@ -1,6 +1,6 @@
 import HTTPService
 @_spi(Surfaces) import ReceiptReport
-import SpanASN1
+import Instants
 import StrictText
 
 /// How the dates of a file are read.

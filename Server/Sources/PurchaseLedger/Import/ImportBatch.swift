@@ -1,5 +1,4 @@
 @_spi(Ledger) import AppStoreReceipt
-import SpanASN1
 import StrictText
 
 /// Lines that are written in one transaction of the database. Each is decided after the one before it is written: what a file does is what its lines do one by one.

@@ -1,5 +1,4 @@
 public import AppStoreReceipt
-public import SpanASN1
 
 /// An import of a file: who, when and why, how far it came, and what became of the lines.
 public struct ImportRun: Sendable {

@@ -1,5 +1,4 @@
 @_spi(Ledger) public import AppStoreReceipt
-public import SpanASN1
 
 /// What a line of an imported file says of an account.
 @nonexhaustive

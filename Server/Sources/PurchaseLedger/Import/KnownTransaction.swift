@@ -1,5 +1,4 @@
 import AppStoreReceipt
-import SpanASN1
 import StrictText
 
 /// What the ledger has about a transaction that a line of an import names.

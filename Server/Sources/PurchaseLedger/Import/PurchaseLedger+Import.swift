@@ -1,5 +1,4 @@
 public import AppStoreReceipt
-public import SpanASN1
 
 /// What existed before the ledger. Every line may be imported any number of times.
 extension PurchaseLedger {

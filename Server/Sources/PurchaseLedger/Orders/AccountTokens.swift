@@ -1,5 +1,4 @@
 @_spi(Ledger) import AppStoreReceipt
-import SpanASN1
 import StrictText
 
 /// What the tables have about the tokens of some families: whose they are, and which wait.

@@ -1,4 +1,4 @@
-public import SpanASN1
+public import Instants
 
 /// How purchases reach accounts by the tokens with which they were made. `ORDERS.md` has the rules R1 to R15.
 public struct OrderPolicy: Sendable {

@@ -1,5 +1,4 @@
 @_spi(Ledger) public import AppStoreReceipt
-public import SpanASN1
 import StrictText
 
 /// What a backend announced that an account is about to buy, and what came of it. It is bookkeeping: nothing is granted or refused by it.

@@ -1,5 +1,4 @@
 @_spi(Ledger) public import AppStoreReceipt
-public import SpanASN1
 import StrictText
 
 /// The tokens (`appAccountToken`) with which accounts buy.

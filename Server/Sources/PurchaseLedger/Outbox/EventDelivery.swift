@@ -1,6 +1,5 @@
 import AppStoreReceipt
 import ServerThreads
-import SpanASN1
 import Synchronization
 
 #if canImport(Glibc)

@@ -1,4 +1,4 @@
-import SpanASN1
+import Instants
 import ServerThreads
 
 /// Threads that send events to a webhook, each one event at a time.

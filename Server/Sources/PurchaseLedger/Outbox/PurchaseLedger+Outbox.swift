@@ -1,6 +1,5 @@
 public import AppStoreReceipt
 import StrictText
-public import SpanASN1
 
 /// An event that could not be delivered, for an operator.
 public struct DeadLetter: Sendable {

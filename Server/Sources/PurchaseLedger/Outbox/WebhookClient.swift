@@ -1,6 +1,5 @@
 import AppStoreReceipt
 import CLibcurl
-import SpanASN1
 
 /// Sends events, one after the other, over one connection where it lasts.
 @safe

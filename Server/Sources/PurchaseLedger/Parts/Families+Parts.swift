@@ -1,5 +1,4 @@
 import AppStoreReceipt
-import SpanASN1
 import StrictText
 
 /// Large subscriptions, of which only the parts that decide are loaded.

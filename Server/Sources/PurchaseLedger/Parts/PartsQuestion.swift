@@ -1,5 +1,4 @@
 import AppStoreReceipt
-import SpanASN1
 import StrictText
 
 /// What is asked of the tables to load only the parts of a subscription that can change what a request is answered.

@@ -1,5 +1,4 @@
 import AppStoreReceipt
-import SpanASN1
 import StrictText
 
 /// A subscription, divided where no period crosses: each part is decided as if the others did not exist.

@@ -1,5 +1,4 @@
 package import AppStoreReceipt
-import SpanASN1
 
 /// A period of an owned subscription that ended before the ledger heard of it. Nothing was granted for it, and the
 /// customer paid: it is kept until it was listed.

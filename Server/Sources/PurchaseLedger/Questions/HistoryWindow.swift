@@ -1,5 +1,4 @@
 package import AppStoreReceipt
-import SpanASN1
 
 /// Which notifications a question about them is for. The raw values are the subjects.
 package enum HistoryRange: String, Sendable, CaseIterable {

@@ -1,5 +1,4 @@
 package import AppStoreReceipt
-import SpanASN1
 import StrictText
 
 /// What the App Store answered: evidence like any other. Nobody becomes the owner of a purchase by it, unless its token says so.

@@ -1,5 +1,4 @@
 @_spi(Ledger) package import AppStoreReceipt
-import SpanASN1
 import StrictText
 
 /// A transaction that Apple does not know although it is signed. It is no proof of a forgery.

@@ -1,5 +1,4 @@
 package import AppStoreReceipt
-import SpanASN1
 import StrictText
 
 /// The questions for notifications: one row for each range, which is due again and again.

@@ -1,5 +1,4 @@
 package import AppStoreReceipt
-import SpanASN1
 import StrictText
 
 /// The queue of questions. Several servers may take from it.

@@ -1,5 +1,4 @@
 package import AppStoreReceipt
-import SpanASN1
 import StrictText
 
 /// An app in an environment, about which the App Store is asked. Each has its own queue, budget and checkpoints.

@@ -1,5 +1,4 @@
 import AppStoreReceipt
-import SpanASN1
 
 /// The requests about an app in an hour, which all servers of the ledger share.
 struct RequestBudget {

@@ -1,5 +1,4 @@
 import AppStoreReceipt
-import SpanASN1
 import StrictText
 
 /// What transactions of the ledger write about questions. Those of a transaction belong to families that it has locked, and are written last: nobody waits for a family and has a question.

@@ -1,5 +1,4 @@
 import AppStoreReceipt
-import SpanASN1
 
 /// A value of a column, or a parameter of a statement.
 enum SQLValue: Sendable {

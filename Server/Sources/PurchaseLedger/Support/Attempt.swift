@@ -1,6 +1,5 @@
 @_spi(Surfaces) package import AppStoreReceipt
 import LibcryptoHandles
-import SpanASN1
 import StrictText
 
 /// A request to redeem evidence, and what it was answered.

@@ -1,5 +1,4 @@
 import AppStoreReceipt
-import SpanASN1
 import StrictText
 
 // The questions to which facts are the answers. A condition has the parameters, and can have an order of its own.

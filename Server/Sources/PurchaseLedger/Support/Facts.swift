@@ -1,5 +1,4 @@
 package import AppStoreReceipt
-import SpanASN1
 
 /// Something that Apple signed about a transaction.
 package struct EvidenceFact: Sendable {

@@ -1,4 +1,4 @@
-package import SpanASN1
+package import Instants
 import StrictText
 
 extension PurchaseLedger {

@@ -1,7 +1,6 @@
 package import AppStoreReceipt
 import LibcryptoHandles
 import StrictText
-import SpanASN1
 
 extension PurchaseLedger {
     /// The attempts of an account that the tables keep: the last ones. A server removes others after each ``AttemptLog/boundingInterval`` that it records.

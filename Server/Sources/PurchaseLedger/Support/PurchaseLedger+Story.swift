@@ -1,5 +1,4 @@
 @_spi(Ledger) package import AppStoreReceipt
-import SpanASN1
 import StrictText
 
 extension PurchaseLedger {

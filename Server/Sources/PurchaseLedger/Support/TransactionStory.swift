@@ -1,5 +1,4 @@
 package import AppStoreReceipt
-import SpanASN1
 
 /// All that the ledger knows about a transaction, as of one moment. Lists are newest first, and have at most ``maximumCount`` facts.
 package struct TransactionStory: Sendable {

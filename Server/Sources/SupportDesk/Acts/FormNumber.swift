@@ -1,4 +1,4 @@
-import SpanASN1
+import Instants
 
 /// The number of a form, by which it does its work once: the date at which its page was made, and random bits.
 enum FormNumber {

@@ -2,7 +2,6 @@ import AppStoreReceipt
 import LedgerService
 import LibcryptoHandles
 import PurchaseLedger
-import SpanASN1
 import StrictText
 import Synchronization
 

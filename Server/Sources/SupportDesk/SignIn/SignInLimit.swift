@@ -1,4 +1,4 @@
-import SpanASN1
+import Instants
 import Synchronization
 
 /// How many wrong tokens are looked at. Strangers can use it up; staff with long tokens do not need it.

@@ -1,5 +1,5 @@
 import AppStoreReceiptTesting
-import SpanASN1
+import Instants
 import Testing
 
 @Suite struct InstantTests {

@@ -1,4 +1,4 @@
-import AppStoreReceipt
+import Instants
 import Testing
 
 @Suite struct InstantArithmeticTests {

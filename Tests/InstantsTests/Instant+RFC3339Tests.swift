@@ -1,7 +1,6 @@
-import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
-import StrictText
+import Instants
 import Testing
 
 @Suite struct InstantRFC3339Tests {

@@ -1,15 +1,13 @@
-public import SpanASN1
-
 extension Instant {
     /// Creates an instant from a date in the formats that receipts use: `2013-08-01T07:00:00Z`, with a fraction of any length (cut to milliseconds), and with an
     /// offset written `+03:00` or, against RFC 3339, 5.6, `+0300` (StoreKit Testing in Xcode).
     public init?(rfc3339 text: String) {
-        guard let instant = text.withUTF8Bytes({ Instant(rfc3339: $0) }) else { return nil }
-        self = instant
+        let bytes = Array(text.utf8)
+        self.init(rfc3339: bytes.span)
     }
 
     /// See ``init(rfc3339:)``; `text` is ASCII.
-    public init?(rfc3339 text: Span<UInt8>) {
+    package init?(rfc3339 text: Span<UInt8>) {
         guard text.count >= 20 else { return nil }
         func number(_ start: Int, _ count: Int) -> Int? {
             var value = 0
@@ -62,16 +60,5 @@ extension Instant {
         self.init(millisecondsSince1970: local.millisecondsSince1970 - Int64(offsetMinutes) * 60_000)
         // An offset can lead out of the years that can be written.
         guard 0...9999 ~= components.year else { return nil }
-    }
-}
-
-extension Instant {
-    /// The formats that ``init(specified:)`` takes.
-    public static let specifiedSyntax = "a date such as \"2025-06-15T12:00:00Z\" or \"2025-06-15\""
-
-    /// Creates an instant from a date as people write it: RFC 3339, or a day, which begins at midnight UTC.
-    public init?(specified text: String) {
-        guard let date = Instant(rfc3339: text) ?? Instant(rfc3339: text + "T00:00:00Z") else { return nil }
-        self = date
     }
 }
