@@ -1,4 +1,4 @@
-public import SpanASN1
+public import Instants
 
 /// Evidence, by the environment that signed it. Nobody pays in the sandbox: keep what it grants apart.
 public enum EnvironmentEvidence: Hashable, Sendable {

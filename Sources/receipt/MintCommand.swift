@@ -258,7 +258,7 @@ extension ReceiptSpecificationError {
         let rest = text.dropFirst(offset)
         guard !rest.isEmpty else { return "\(fault), where the text ends" }
         let place = rest.isText ? String(decoding: rest.prefix(40), as: UTF8.self).printable : rest.excerpt
-        let meant = kind == .unknownKey ? Self.key(like: rest) : nil
+        let meant = code == .unknownKey ? Self.key(like: rest) : nil
         return fault + (place.map { ": \($0)" } ?? "") + (meant.map { "; did you mean '\($0)'?" } ?? "")
     }
 

@@ -128,7 +128,7 @@ import Testing
         builder.purchases = [.consumable("coins", transactionID: "1")]
         builder.purchases[0].revocationDate = created + .seconds(60)
         let later = try error(
-            Minted.verifier { $0.rejectsFutureDates = true }, builder.signed(by: Minted.authority))
+            Minted.verifier { $0.allowsFutureDates = false }, builder.signed(by: Minted.authority))
         #expect(
             later
                 == .policy(.receiptFromTheFuture, found: "\(created + .seconds(60))", expected: "until \(created)"))

@@ -56,7 +56,7 @@ import Testing
         throws
     {
         let length = count < 128 ? [UInt8(count)] : [0x81, UInt8(count)]
-        let bytes = try hex(tag) + length + [UInt8](repeating: hex(octet)[0], count: count)
+        let bytes = hex(tag) + length + [UInt8](repeating: hex(octet)[0], count: count)
         #expect(try list(bytes).lines == ["0 \(length.count + 1) \(count) \(type) \(text)"])
     }
 

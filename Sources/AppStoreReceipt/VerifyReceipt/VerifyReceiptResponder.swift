@@ -1,4 +1,4 @@
-public import Instants
+package import Instants
 import StrictText
 
 /// A responder that answers requests to verifyReceipt as Apple's server does, from the receipt alone.

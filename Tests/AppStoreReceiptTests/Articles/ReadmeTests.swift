@@ -18,7 +18,7 @@ import Testing
         // The function makes a verifier with Apple's roots, for which no test can sign.
         let code = try #require(Project.code(of: try Project.text("README.md")).first)
         let calls = [
-            "bundleID: \"com.example.app\", environments: [.production])", "try verifier.verify(body)",
+            "try AppStoreVerifier.both(bundleID: \"com.example.app\")", "switch try verifier.verify(body) {",
             "for item in Entitlements([evidence], at: .now).items {",
             "print(item.transactionID, item.productID, item.access.code)",
         ]

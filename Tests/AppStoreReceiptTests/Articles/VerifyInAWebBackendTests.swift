@@ -14,7 +14,7 @@ actor Shop {
     private var ledgers: [AppStoreEnvironment: Ledger]
 
     init(
-        bundleID: String, catalog: [String: StatedProductType], trust: AppStoreTrust = .apple
+        bundleID: String, catalog: ProductCatalog, trust: AppStoreTrust = .apple
     ) throws(VerificationError) {
         production = try AppStoreVerifier(
             bundleID: bundleID, environments: [.production], trust: trust)
@@ -54,7 +54,7 @@ actor Shop {
         do throws(VerificationError) {
             return (.production, try verify(production))
         } catch {
-            guard error.code == "environment-mismatch" else { throw error }
+            guard error.code == .environmentMismatch else { throw error }
             return (.sandbox, try verify(sandbox))
         }
     }
