@@ -51,8 +51,8 @@ package enum ReceiptServer {
 
         With --ask-apple:
 
-        POST /v1/recover                    {"transaction_id":"…"} or {"apple_order_id":"MX…"}, "environment" if there
-                                            are both, "account" to redeem it; asks Apple about one purchase
+        POST /v1/recover                    {"transaction_id":"…"} or {"apple_order_id":"MX…"}, "account" to
+                                            redeem it, "environment" if both; asks Apple about one purchase
 
         \(Command.allCases.map(\.summary).joined(separator: "\n\n"))
 
