@@ -1,5 +1,3 @@
-public import Instants
-
 /// Evidence, by the environment that signed it. Nobody pays in the sandbox: keep what it grants apart.
 public enum EnvironmentEvidence: Hashable, Sendable {
     /// Evidence of the App Store.
@@ -37,21 +35,6 @@ public struct BothEnvironmentsVerifier: Sendable {
             try verifier.verify(received, in: bytes, requiresEnvironment: true)
         }
         return verified.environment == .sandbox ? .sandbox(verified) : .production(verified)
-    }
-
-    /// Verifies the evidence of one customer, piece by piece, and decides what it entitles to in one environment.
-    ///
-    /// - Parameters:
-    ///   - pieces: The pieces of evidence, of any kind and in any order.
-    ///   - environment: The environment to decide in. A piece of another is refused as `environment-mismatch`.
-    ///   - date: The date to decide for; by default, the present by the policy's clock.
-    ///   - productTypes: The types of products, for purchases whose evidence does not say the type. It also says how
-    ///     long a non-renewing subscription lasts.
-    public func decision(
-        on pieces: some Sequence<some EvidenceSource>, in environment: AppStoreEnvironment, at date: Instant? = nil,
-        productTypes: ProductCatalog = [:]
-    ) -> Decision {
-        verifier.decision(on: pieces, in: environment, at: date, productTypes: productTypes)
     }
 }
 

@@ -137,7 +137,7 @@ import Testing
             #expect(event.kind == .revoked && event.transactionID == period.transactionID && event.quantity == 0)
             // What ended access first is the reason for ever.
             let access = try ledger.entitlements(of: "anna", at: day(42)).codes[period.transactionID]
-            #expect(access == (index == 0 ? "expired(at: \(day(30)))" : "upgraded(at: Optional(\(day(10))))"))
+            #expect(access == (index == 0 ? "expired at \(day(30))" : "upgraded at \(day(10))"))
             #expect(try ledger.outcomes(evidence, for: "anna", at: day(42)) == [.revoked])
             history.reverseRefund(of: period, at: day(43))
             try recordLast(history, ledger, at: day(44))

@@ -250,7 +250,7 @@ extension NotificationUnclaimInfo.Member: JWSInformativeMember {
 }
 
 /// The statuses of a subscription.
-public struct SubscriptionStatus: RawRepresentable, Hashable, Sendable {
+public struct SubscriptionStatus: RawRepresentable, Codable, Hashable, Sendable {
     public let rawValue: Int64
     public init(rawValue: Int64) { self.rawValue = rawValue }
 

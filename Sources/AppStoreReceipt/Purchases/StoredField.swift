@@ -244,8 +244,6 @@ extension OfferType: Codable {}
 extension AutoRenewStatus: Codable {}
 extension ExpirationIntent: Codable {}
 extension PriceIncreaseStatus: Codable {}
-extension SubscriptionStatus: Codable {}
-extension AttributeType: Codable {}
 
 extension AppAccountToken: Codable {
     /// Decodes the token from a string, which was encoded. The syntax is not checked again.

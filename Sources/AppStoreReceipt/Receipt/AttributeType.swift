@@ -4,7 +4,7 @@ package import SpanASN1
 ///
 /// Apple documents some types ("Receipt Fields"). The meaning of others is inferred from receipts and Apple's answers to verifyReceipt for them. Attributes
 /// of unknown types are available, undecoded, in ``ReceiptContents/attributes`` and ``InAppPurchase/attributes``.
-public struct AttributeType: RawRepresentable, Hashable, Sendable {
+public struct AttributeType: RawRepresentable, Codable, Hashable, Sendable {
     /// The number of the attribute type.
     public let rawValue: Int64
     /// Creates an attribute type, known or not, from its number.
