@@ -276,13 +276,13 @@ import Testing
         for await _ in verifier.verdicts(on: [String]()) { Issue.record("a verdict on nothing") }
     }
 
-    /// Waits on the thread of a verdict until a task has said that it runs.
+    /// Waits on the thread of a verdict until a task has said that it runs, which other tests can delay.
     private final class Gate: Sendable {
         private let semaphore = DispatchSemaphore(value: 0)
 
         func pass() -> Bool {
             defer { semaphore.signal() }
-            return semaphore.wait(timeout: .now() + 10) == .success
+            return semaphore.wait(timeout: .now() + 300) == .success
         }
 
         func open() { semaphore.signal() }
