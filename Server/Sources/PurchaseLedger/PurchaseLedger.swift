@@ -43,7 +43,7 @@ public final class PurchaseLedger: Sendable {
 
     /// Makes a new, empty ledger, and opens it.
     ///
-    /// Call it once, when you install the program, and not where the program starts: see ``init(_:policy:onTokenConflict:)``.
+    /// Call it once, when you install the program, and not where the program starts: see ``init(_:policy:onTokenConflict:onUnknownLength:)``.
     ///
     /// - Parameters:
     ///   - location: The path of a file of SQLite, or the `postgresql:` URI of a database.

@@ -304,7 +304,8 @@ import TrialSupport
             let error = #expect(throws: VerificationError.self) { try desk.desk.verifier.verify(Array(evidence.utf8)) }
             var attempt = try #require(
                 Attempt(
-                    "request-of-\(account)", of: account, Array(evidence.utf8), code: error?.code ?? "", at: desk.date))
+                    "request-of-\(account)", of: account, Array(evidence.utf8), code: error?.code.rawValue ?? "",
+                    at: desk.date))
             attempt.evidence = nil
             try desk.ledger.record([attempt])
             let page = try words(browser.search("request-of-\(account)"))

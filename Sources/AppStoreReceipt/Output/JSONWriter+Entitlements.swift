@@ -156,7 +156,7 @@ extension Entitlements {
     /// `additional_transaction_reason`, `ownership_type`, `app_account_token`, `bundle_id` and `environment` if they
     /// are known. `app_transaction_id` is `null` if the evidence does not say it. `purchase_key` is ``Item/purchaseKey``
     /// or `null`. `access` is an ``Access/code``, `gives_access` is ``Access/givesAccess``, and `grantable` is
-    /// ``Access/isGrantable``. `until` is ``Item/until`` or `null`, and so are `reason`, `next_change`,
+    /// ``Access/isGrantable``. `until` is ``Item/accessEndDate`` or `null`, and so are `reason`, `next_change`,
     /// `purchased_quantity`, `seats`, `period_seats` and `length` (``Length/code``). Dates are in RFC 3339.
     public var json: String {
         JSONWriter.text { writer in
