@@ -100,10 +100,9 @@ func (v *Verifier) verify(evidence []byte, form Form) outcome {
 	})
 }
 
-// The numbers of environments. What has none is refused by the library.
+// The numbers of environments: ASR_ENVIRONMENT_…. What has none is refused by the library.
 var environments = map[Environment]C.uint32_t{
-	"": C.ASR_ENVIRONMENT_ONLY, EnvironmentProduction: C.ASR_ENVIRONMENT_PRODUCTION, EnvironmentSandbox: C.ASR_ENVIRONMENT_SANDBOX,
-	EnvironmentXcode: C.ASR_ENVIRONMENT_XCODE, EnvironmentLocalTesting: C.ASR_ENVIRONMENT_LOCAL_TESTING,
+	"": 0, EnvironmentProduction: 1, EnvironmentSandbox: 2, EnvironmentXcode: 3, EnvironmentLocalTesting: 4,
 }
 
 // decide takes all pieces of evidence, one directly after the other.

@@ -201,13 +201,7 @@ final class Verifier
      */
     private function decision(array $pieces, int $date, ?Environment $environment): array
     {
-        $place = match ($environment) {
-            null => 0,
-            Environment::Production => 1,
-            Environment::Sandbox => 2,
-            Environment::Xcode => 3,
-            Environment::LocalTesting => 4,
-        };
+        $place = $environment === null ? 0 : array_search($environment, Environment::cases(), true) + 1;
         $lengths = Library::ffi()->new('size_t[' . max(1, count($pieces)) . ']');
         foreach ($pieces as $index => $piece) {
             $lengths[$index] = strlen($piece);

@@ -597,8 +597,7 @@ class Verifier:
         return self._verify(evidence, _NONE)[0] == _VERIFIED
 
     def entitlements(
-        self, evidence: Input | Iterable[Input], at: datetime | Literal["now"] = "now",
-        environment: Environment | str | None = None,
+        self, evidence: Input | Iterable[Input], at: datetime | Literal["now"] = "now", environment: Environment | str | None = None,
     ) -> Entitlements:
         """What one customer's evidence gives access to at a date, in an environment, which a verifier of several requires.
 
