@@ -39,11 +39,13 @@ public struct VerifiedSigner: Hashable, Sendable {
     /// The signer's certificate (DER).
     public var certificate: [UInt8] { chain.first ?? [] }
 
-    /// The subject of the signer's certificate as in RFC 4514, such as `CN=Ann Example,O=Example`; `nil` if it cannot be read.
+    /// The subject of the signer's certificate as in RFC 4514, such as `CN=Ann Example,O=Example`; `nil` if it cannot be
+    /// read.
     ///
     /// Use it for display only: the authority that issued the certificate chose the name, and two names can have the same text.
     public var name: String? {
         let certificate = certificate
+        // Nothing is decided by a name, so a subject that cannot be shown is no error.
         return try? Certificate(certificate.span).subject.distinguishedName()
     }
 }

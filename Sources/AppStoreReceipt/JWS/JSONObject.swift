@@ -20,6 +20,7 @@ public struct JSONObject: Sendable {
     /// Returns the value of the first member with a name, if it is a string; otherwise `nil`.
     public func text(of name: String) -> String? {
         guard let json = json(of: name) else { return nil }
+        // The object was read before: only a value that is no string fails here.
         return try? JSONCursor.decode(Array(json.utf8).span) { (cursor) throws(JSONError) in
             try cursor.readString().value
         }
