@@ -64,6 +64,7 @@ class History:
 
     def __init__(self, rng):
         self.rng, self.pieces, self.counts, self.records, self.last = rng, [], Counter(), [], 1000 * rng.randrange(1, 10**9)
+        self.has_restored_period = False
         original, start = self.id(), NOW - 5 * DAY + rng.randrange(1000)
         for index, (account, ownership) in enumerate(
                 [("buyer", "PURCHASED"), ("group 1", "ASSIGNED"), ("group 2", "ASSIGNED"), ("family 1", "FAMILY_SHARED"), ("family 2", "FAMILY_SHARED")]):
@@ -102,9 +103,11 @@ class History:
         has_copy = self.is_so()
         # A copy with another date is known by the line item alone.
         is_moved = has_copy and self.is_so()
-        # A member's receipt is taken for the buyer's until a JWS says whose it is.
+        # A member's receipt is taken for the buyer's until a JWS says whose it is. Beside a period that the buyer restored under another date, it is
+        # taken for a second one.
         can_be_restored = is_buyers and (is_moved or not has_copy)
-        self.add(account, period, is_needed=True, in_receipts=is_buyers or not has_copy, has_item=is_moved, can_be_restored=can_be_restored)
+        in_receipts = is_buyers or not (has_copy or self.has_restored_period)
+        self.add(account, period, is_needed=True, in_receipts=in_receipts, has_item=is_moved, can_be_restored=can_be_restored)
         if has_copy:
             copy = period | {"transactionId": self.id(), "purchaseDate": start + (DAY // 2 if is_moved else 0)}
             self.add(account, copy, in_receipts=is_buyers, has_item=is_moved, can_be_restored=can_be_restored)
@@ -124,7 +127,9 @@ class History:
                 if self.is_so():
                     self.pieces.append((None, self.notification("OFFER_REDEEMED", version)))
             if in_receipts and self.is_so():
-                record = self.record(version | ({"purchaseDate": version["purchaseDate"] + 2 * DAY} if can_be_restored and self.is_so() else {}))
+                is_restored = can_be_restored and self.is_so()
+                self.has_restored_period |= is_restored
+                record = self.record(version | ({"purchaseDate": version["purchaseDate"] + 2 * DAY} if is_restored else {}))
                 self.pieces.append((account, self.receipt([record])))
                 if account == "buyer":
                     self.records.append(record)

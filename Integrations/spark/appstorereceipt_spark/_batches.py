@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import functools
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -66,6 +67,7 @@ _ENVIRONMENTS = {
     "Production": "production", "ProductionVPP": "production", "ProductionSandbox": "sandbox", "ProductionVPPSandbox": "sandbox",
     "Sandbox": "sandbox", "Xcode": "xcode", "LocalTesting": "local-testing",
 }
+_RECEIPT_TYPE = re.compile(r'"receipt_type":"(\w+)"')
 
 
 class _Setting(enum.Enum):
@@ -112,11 +114,19 @@ def _line(verifier: Verifier, evidence: bytes, at: datetime | None) -> str:
             raise RuntimeError(text)
         return f'{{"verdict":{text}}}'
     start = text.find('},"') + 2
-    if not text.startswith('"receipt":', start):
-        text = _in_form_of_receipt(json.loads(text, parse_int=_integer))
+    if text.startswith('"receipt":', start):
+        # A quotation mark within a string is escaped: no value looks like this member.
+        named = _RECEIPT_TYPE.search(text, start)
+        environment = _ENVIRONMENTS.get(named[1]) if named else None
+    else:
+        form = _in_form_of_receipt(json.loads(text, parse_int=_integer))
+        environment = form["receipt"]["environment"]
+        text = json.dumps(form)
     if at is None:
         return f'{{"verdict":{text}}}'
-    return f'{{"verdict":{text},"entitlements":{verifier.entitlements(evidence, at).json}}}'
+    # The row is decided in the environment that its evidence names: with several accepted ones, one has to be named.
+    decided = verifier.entitlements(evidence, at, environment).json if environment else '{"items":[]}'
+    return f'{{"verdict":{text},"entitlements":{decided}}}'
 
 
 def _integer(digits: str) -> int | None:
@@ -124,7 +134,7 @@ def _integer(digits: str) -> int | None:
     return value if len(digits) < 20 and -(2**63) <= (value := int(digits)) < 2**63 else None
 
 
-def _in_form_of_receipt(verdict: dict[str, Any]) -> str:
+def _in_form_of_receipt(verdict: dict[str, Any]) -> dict[str, Any]:
     """Signed data of StoreKit 2 and transaction receipts are rare beside receipts, and need not be fast."""
     kind = list(verdict)[list(verdict).index("trust") + 1]
     contents = verdict[kind]
@@ -155,7 +165,7 @@ def _in_form_of_receipt(verdict: dict[str, Any]) -> str:
             "cancellation_date": of_purchase(str, "revocationDate"),
             "web_order_line_item_id": int(order) if order.isascii() and order.isdigit() and len(order) < 19 else None,
         })
-    return json.dumps({
+    return {
         "verified": True,
         "kind": kind,
         "receipt": {
@@ -165,7 +175,7 @@ def _in_form_of_receipt(verdict: dict[str, Any]) -> str:
             "receipt_creation_date": value(str, (contents, "signedDate"), (contents, "receiptCreationDate")),
             "in_app": in_app,
         },
-    })
+    }
 
 
 def _read(lines: list[str]) -> pa.Table:
