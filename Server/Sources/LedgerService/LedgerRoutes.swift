@@ -260,7 +260,7 @@ package struct LedgerRoutes: Sendable {
     }
 
     private func forget(_ request: Request) throws -> Response {
-        let name = try ledger.forget(request.parameters[0], at: clock())
+        let name = try ledger.deleteAccount(request.parameters[0], at: clock())
         // It is done, whatever else fails.
         do throws(LedgerError) { try attempts?.noteDeletion() } catch { report(error) }
         return Response(body: Array("{\"forgotten_as\":\"\(name)\"}".utf8))
@@ -425,10 +425,9 @@ extension JSONWriter {
         member("outcome", outcome.outcome.rawValue)
         name("may_finish")
         bool(outcome.mayFinish)
-        name("quantity")
-        integer(outcome.quantity)
-        member("seats", outcome.seats)
-        member("access", outcome.access)
+        member("quantity", outcome.quantity)
+        member("seats", outcome.seats.map(Int64.init))
+        member("access", outcome.access?.code)
         member("reason", outcome.reason)
         member("until", outcome.until?.description)
         member("purchase_date", outcome.purchaseDate.description)

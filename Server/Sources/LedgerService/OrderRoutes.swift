@@ -38,14 +38,14 @@ struct OrderRoutes: Sendable {
         guard bundleIDs?.contains(UTF8Bytes(bundleID)) ?? true else {
             throw RequestFault.invalid("'bundle_id' is none of the server's")
         }
-        let order = try ledger.order(
-            asked.productID, for: asked.account, bundleID: bundleID, in: environment,
+        let order = try ledger.placeOrder(
+            for: asked.account, productID: asked.productID, bundleID: bundleID, in: environment,
             idempotencyKey: asked.idempotencyKey, shopOrderID: asked.shopOrderID, at: clock())
         return response(order, withTransaction: false)
     }
 
     func order(_ request: Request) throws -> Response {
-        response(try ledger.order(request.parameters[0], at: clock()), withTransaction: true)
+        response(try ledger.order(withID: request.parameters[0], at: clock()), withTransaction: true)
     }
 
     private func response(_ order: Order, withTransaction: Bool) -> Response {
@@ -84,8 +84,7 @@ struct OrderRoutes: Sendable {
             writer.member("bundle_id", purchase.bundleID)
             writer.member("transaction_id", purchase.transactionID)
             writer.member("product_id", purchase.productID)
-            writer.name("quantity")
-            writer.integer(purchase.quantity)
+            writer.member("quantity", purchase.quantity)
             writer.member("granted_at", "\(purchase.grantedAt)")
             writer.endObject()
         }

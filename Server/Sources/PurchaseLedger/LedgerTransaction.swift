@@ -279,8 +279,8 @@ struct LedgerTransaction {
                 transactionID: purchase.transactionID, originalTransactionID: purchase.originalTransactionID,
                 grantedAs: own?.transaction.transactionID.string, productID: purchase.productID,
                 bundleID: purchase.bundleID, environment: purchase.environment, outcome: outcome,
-                access: item?.access.code, reason: reason, quantity: own?.quantity ?? 0,
-                seats: own?.seats,
+                access: item?.access, reason: reason, quantity: Int(own?.quantity ?? 0),
+                seats: own?.seats.map(Int.init),
                 until: item?.accessEndDate,
                 purchaseDate: own.flatMap { self.item(of: $0.transaction) }?.purchase.purchaseDate
                     ?? purchase.purchaseDate,

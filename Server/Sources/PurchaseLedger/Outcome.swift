@@ -88,16 +88,15 @@ public struct TransactionOutcome: Sendable, Codable {
     public let environment: AppStoreEnvironment?
     /// What the client is told.
     public let outcome: Outcome
-    /// The access that the purchase gave when the request was answered, such as `active`: the code of an `Entitlements.Access`; `nil` if it was
-    /// not decided.
-    public let access: String?
+    /// The access that the purchase gave when the request was answered; `nil` if it was not decided.
+    public let access: Entitlements.Access?
     /// The reason the purchase gives the account nothing: that of the evidence (`Entitlements.Reason`), or the outcome if the
     /// evidence is not the reason; `nil` if it gives something.
     public let reason: String?
     /// What the account has of the grant that ``grantedAs`` names: the quantity of a consumable, or 1; 0 if it has nothing.
-    public let quantity: Int64
+    public let quantity: Int
     /// The seats of the period that the account has; `nil` if the evidence says none, or the account has no grant of it.
-    public let seats: Int64?
+    public let seats: Int?
     /// The date access ends; `nil` if it has no end, or if it is not known.
     public let until: Instant?
     /// The date of the purchase that ``grantedAs`` names, or of the transaction.

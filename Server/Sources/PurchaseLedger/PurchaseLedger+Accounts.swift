@@ -159,7 +159,7 @@ extension PurchaseLedger {
         return items
     }
 
-    /// Forgets an account. What it bought stays spent: no other account can redeem it.
+    /// Deletes an account. What it bought stays spent: no other account can redeem it.
     ///
     /// Its name is replaced by a random one wherever it stands, and its events, answers, orders and attempts are removed, with the evidence that nobody else sent. Its tokens stay, with the random name: what is bought with them is nobody else's.
     ///
@@ -168,7 +168,7 @@ extension PurchaseLedger {
     ///   - now: The date of the deletion.
     /// - Returns: The random name, from which ``transfer(from:to:transactionID:in:of:movesTokens:reason:at:)`` can give the purchases to another account.
     /// - Throws: `not-found` if the ledger does not know the account.
-    public func forget(_ account: String, at now: Instant = .now) throws(LedgerError) -> String {
+    public func deleteAccount(_ account: String, at now: Instant = .now) throws(LedgerError) -> String {
         try LedgerText.check(account, "account")
         let name = "forgotten-\(policy.surroundings.makeID())"
         let isKnown = try store.write { (connection) throws(LedgerError) in

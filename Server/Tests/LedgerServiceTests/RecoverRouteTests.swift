@@ -126,7 +126,7 @@ struct RecoverRouteTests {
             }
         }
         _ = try tests.recover(#"{"transaction_id":"\#(tests.buy().transactionID)","account":"anna"}"#)
-        _ = try tests.ledger.forget("anna", at: start + .seconds(1))
+        _ = try tests.ledger.deleteAccount("anna", at: start + .seconds(1))
         try tests.attempts.write()
         #expect(try tests.ledger.texts("SELECT account FROM attempts") == [])
     }

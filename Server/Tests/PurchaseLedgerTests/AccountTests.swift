@@ -96,7 +96,7 @@ import Testing
             let coins = history.buyConsumable("coins", at: day(0))
             let evidence = try history.evidence(coins, signedAt: day(1))
             #expect(try ledger.outcomes(evidence, for: "anna", key: "k", at: day(1)) == [.granted])
-            let name = try ledger.forget("anna")
+            let name = try ledger.deleteAccount("anna")
             for table in ["families", "grants", "answers", "outbox", "accounts"] {
                 let rows = try ledger.store.read { (connection) throws(LedgerError) in
                     try connection.run("SELECT 1 FROM \(table) WHERE account = 'anna'")
@@ -108,7 +108,7 @@ import Testing
             // The customer comes back.
             try ledger.transfer(from: name, to: "anna", reason: "support", at: day(3))
             #expect(try ledger.outcomes(evidence, for: "anna", at: day(3)) == [.alreadyYours])
-            let error = #expect(throws: LedgerError.self) { try ledger.forget("nobody") }
+            let error = #expect(throws: LedgerError.self) { try ledger.deleteAccount("nobody") }
             #expect(error?.code == .notFound)
         }
     }

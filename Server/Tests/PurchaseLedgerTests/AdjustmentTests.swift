@@ -221,10 +221,10 @@ import Testing
             let story = try #require(try ledger.story(of: first.name, at: day(6)))
             #expect(story.owner == "carl" && story.acts.count == 3 && story.transfers.count == 1)
             #expect(Set(story.events.map(\.account)) == ["anna", "carl"])
-            _ = try ledger.forget("carl")
+            _ = try ledger.deleteAccount("carl")
             #expect(try ledger.story(of: first.name, at: day(7))?.owner?.hasPrefix("forgotten-") == true)
             // A request from before an account was deleted grants it nothing.
-            _ = try ledger.forget("ben")
+            _ = try ledger.deleteAccount("ben")
             let error = #expect(throws: LedgerError.self) { try ledger.adjust(Self.gift(), of: "ben", at: day(8)) }
             #expect(error?.code == .idempotencyKeyReused)
         }

@@ -111,7 +111,7 @@ import Testing
                 try connection.run("SELECT stored_bytes FROM kept_evidence")[0].integer(0)
             }
             #expect(size < 2000)
-            _ = try ledger.forget("anna")
+            _ = try ledger.deleteAccount("anna")
             // Ben sent it, too.
             #expect(try count("kept_evidence", ledger) == 1 && count("attempts", ledger) == 1)
             try ledger.removeAttempts(before: day(10))
@@ -161,12 +161,12 @@ import Testing
             log.add(try? Self.attempt(3, of: "ben"))
             #expect(try count("attempted_transactions", ledger) == 1)
             // An account of which nothing is known but what it sent is known.
-            _ = try ledger.forget("anna")
+            _ = try ledger.deleteAccount("anna")
             try log.write()
             #expect(try count("attempts", ledger) == 1 && count("attempted_transactions", ledger) == 0)
             #expect(try ledger.history(of: "anna") == nil)
             #expect(try count("kept_evidence", ledger) == 1)
-            let error = #expect(throws: LedgerError.self) { try ledger.forget("anna") }
+            let error = #expect(throws: LedgerError.self) { try ledger.deleteAccount("anna") }
             #expect(error?.code == .notFound)
         }
     }
@@ -182,7 +182,7 @@ import Testing
         log.add(try? Self.attempt(2, at: .now + .seconds(600)))
         log.add(try? Self.attempt(3, of: "ben"))
         do throws(LedgerError) {
-            _ = try here.forget("anna")
+            _ = try here.deleteAccount("anna")
             #expect(isKnown)
         } catch {
             #expect(!isKnown && error.code == .notFound)
@@ -197,7 +197,7 @@ import Testing
         ])
         #expect(try here.history(of: "anna")?.entries.count == 1)
         // Who returned is deleted again.
-        _ = try here.forget("anna", at: .now + .seconds(120))
+        _ = try here.deleteAccount("anna", at: .now + .seconds(120))
         try there.record([Self.attempt(6, order: floor, at: .now + .seconds(600))])
         #expect(try here.history(of: "anna") == nil)
         // A day later, nothing is known of the deletion.
@@ -229,7 +229,7 @@ import Testing
         }
         for round in 0..<4 {
             try send(2 * round + 1)
-            _ = try here.forget("anna")
+            _ = try here.deleteAccount("anna")
             try log.write()
             #expect(try count("attempts", here) == 0 && count("kept_evidence", here) == 0)
             // A customer who returns at once.
@@ -255,7 +255,7 @@ import Testing
             let outcomes = try ledger.redeem(coins, for: "anna", at: sent).outcomes
             let log = AttemptLog(ledger, keeping: .seconds(86_400), withEvidence: true)
             log.add(try? Self.attempt(1, code: "ok", outcomes, at: sent))
-            _ = try ledger.forget("anna", at: deletion)
+            _ = try ledger.deleteAccount("anna", at: deletion)
             try log.write()
             #expect(try ledger.history(of: "anna") == nil)
         }
@@ -341,9 +341,9 @@ import Testing
             }
             #expect(try count("kept_evidence", ledger) == 3)
             // Who is deleted leaves it to those who sent it, too.
-            _ = try ledger.forget("anna")
+            _ = try ledger.deleteAccount("anna")
             #expect(try ledger.keptEvidence(#require(EvidenceDigest.text(of: of.anna))) == of.anna)
-            _ = try ledger.forget("mallory")
+            _ = try ledger.deleteAccount("mallory")
             #expect(try ledger.keptEvidence(#require(EvidenceDigest.text(of: of.anna))) == nil)
         }
     }

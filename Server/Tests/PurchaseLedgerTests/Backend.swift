@@ -12,7 +12,7 @@ struct Backend {
 
     /// What an account has of a grant, and the end of its access as events tell it.
     struct Balance: Hashable {
-        let quantity: Int64
+        let quantity: Int
         let until: String?
     }
 
@@ -24,7 +24,7 @@ struct Backend {
         let environment: String
         let bundle_id: String
         let transaction_id: String
-        let quantity: Int64
+        let quantity: Int
         let until: String?
         let sequence: Int64
     }
@@ -63,7 +63,7 @@ struct Backend {
     /// It deleted an account, and the ledger did, too.
     mutating func forget(_ account: String) { balances = balances.filter { $0.key.account != account } }
 
-    private mutating func told(_ grant: Grant, _ quantity: Int64, _ until: String?, _ sequence: Int64) {
+    private mutating func told(_ grant: Grant, _ quantity: Int, _ until: String?, _ sequence: Int64) {
         if let known = balances[grant], sequence < known.sequence { return }
         balances[grant] = (Balance(quantity: quantity, until: until), sequence)
     }
@@ -90,7 +90,7 @@ extension PurchaseLedger {
                 account: try row.text(0), environment: try row.text(1), bundleID: try row.text(2),
                 transactionID: try row.text(3))
             grants[grant] = Backend.Balance(
-                quantity: try row.integer(4), until: try row.optionalDate(5)?.description)
+                quantity: Int(try row.integer(4)), until: try row.optionalDate(5)?.description)
         }
         return grants
     }

@@ -72,7 +72,7 @@ extension BackendTests {
             let evidence = try history.evidence(coins, signedAt: day(1))
             var backend = Backend()
             let granted = try ledger.redeem(evidence, for: "anna", at: day(1))
-            let name = try ledger.forget("anna")
+            let name = try ledger.deleteAccount("anna")
             backend.forget("anna")
             // The answer was late.
             backend.receive(granted, for: "anna")
@@ -101,7 +101,7 @@ extension BackendTests {
                     SpentTransaction(
                         account: "anna", environment: .production, bundleID: Minted.bundleID,
                         transactionID: transaction.transactionID, originalTransactionID: nil,
-                        productID: transaction.productID, quantity: Int64(transaction.quantity), date: day(0)))
+                        productID: transaction.productID, quantity: transaction.quantity, date: day(0)))
             }
             var backend = Backend()
             for transaction in spent { backend.know(transaction) }
@@ -130,7 +130,7 @@ extension BackendTests {
             let evidence = try history.evidence(coins, signedAt: day(1))
             var backend = Backend()
             let granted = try ledger.redeem(evidence, for: "anna", at: day(1))
-            _ = try ledger.forget("anna")
+            _ = try ledger.deleteAccount("anna")
             backend.forget("anna")
             let after = try ledger.redeem(evidence, for: "anna", at: day(1))
             #expect(after.sequence > granted.sequence)
@@ -372,7 +372,7 @@ struct World {
                 try restorable.ledger.transfer(
                     from: from, to: to, transactionID: transactionID, reason: "support", at: now)
             case .deletion(let account, _):
-                let name = try restorable.ledger.forget(account)
+                let name = try restorable.ledger.deleteAccount(account)
                 done = .deletion(account, as: name)
                 if let customer = customers.first(where: { $0.accounts.contains(account) }) {
                     forgotten[customer.number] = name

@@ -9,7 +9,7 @@ struct CatalogTypeTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let stated: CatalogType?
         let outcome: Outcome
-        var quantity: Int64 = 0
+        var quantity = 0
         var until: Double?
 
         var testDescription: String { stated.map { "\($0)" } ?? "nothing" }
@@ -135,7 +135,7 @@ struct CatalogTypeTests {
             builder.payload["quantity"] = 3
             builder.payload["type"] = "Non-Consumable"
             let outcome = try ledger.redeem(Minted.evidence(builder), for: "anna", at: day(100)).outcomes[0]
-            #expect(outcome.outcome == .alreadyYours && outcome.access == "owned" && outcome.until == nil)
+            #expect(outcome.outcome == .alreadyYours && outcome.access == .owned && outcome.until == nil)
         }
     }
 }

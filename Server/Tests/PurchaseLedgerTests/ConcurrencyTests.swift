@@ -207,11 +207,11 @@ import Testing
                 thread { _ = try ledgers[1].redeem(copy, for: "carl", at: day(40)) },
                 thread {
                     usleep(pause)
-                    _ = try ledgers[1].forget(anna)
+                    _ = try ledgers[1].deleteAccount(anna)
                 },
                 thread {
                     usleep(pause)
-                    _ = try ledgers[0].forget(ben)
+                    _ = try ledgers[0].deleteAccount(ben)
                 },
             ]
             while threads.contains(where: { !$0.isFinished }) { usleep(1000) }
@@ -242,7 +242,7 @@ import Testing
         try ledgers[0].transfer(from: "carl", to: "anna", reason: "support", at: day(1))
         history.refund(pro, at: day(2))
         let refunded = try history.evidence(pro, signedAt: day(3)).purchases.map { SignedPurchase($0) }
-        let thread = Thread { _ = try? ledgers[1].forget(forgotten) }
+        let thread = Thread { _ = try? ledgers[1].deleteAccount(forgotten) }
         try ledgers[0].store.write { (connection) throws(LedgerError) in
             var transaction = try LedgerTransaction(
                 recording: BroughtEvidence(refunded), ledgers[0].policy, connection, .notification, at: day(3))
@@ -276,7 +276,7 @@ import Testing
                 Thread { _ = try? ledgers[0].redeem(evidence[1], for: account, idempotencyKey: "k", at: day(1)) },
                 Thread {
                     usleep(pause)
-                    _ = try? ledgers[1].forget(account)
+                    _ = try? ledgers[1].deleteAccount(account)
                 },
             ]
             threads.forEach { $0.start() }

@@ -114,15 +114,15 @@ import Testing
         #expect(try wrong.outcomes(untyped(signedAt: day(1)), for: "anna", at: day(1)) == [.granted])
         policy.productTypes["com.example.coins"] = .nonConsumable
         let corrected = try PurchaseLedger(location.text, policy: policy)
-        func access(_ date: Instant) throws -> String? {
+        func access(_ date: Instant) throws -> Entitlements.Access? {
             let outcome = try #require(corrected.redeem(untyped(signedAt: date), for: "anna", at: date).outcomes.first)
             #expect(outcome.outcome == .alreadyYours && outcome.quantity == 1 && outcome.isTypeStated == true)
             return outcome.access
         }
-        #expect(try access(day(2)) == "consumable")
+        #expect(try access(day(2)) == .consumable(quantity: 1))
         _ = try run(statements[0], corrected)
         #expect(try corrected.entitlements(of: "anna", at: day(2)).activeProductIDs == ["com.example.coins"])
-        #expect(try access(day(3)) == "owned" && access(day(4)) == "owned")
+        #expect(try access(day(3)) == .owned && access(day(4)) == .owned)
         withExtendedLifetime(location) {}
     }
 
@@ -169,7 +169,7 @@ import Testing
         var sequences: [Int64] = []
         func told(
             _ account: String, _ environment: AppStoreEnvironment?, _ app: String?, _ grant: String, _ product: String,
-            _ quantity: Int64, _ until: Instant?, _ sequence: Int64, _ bought: Instant, _ length: String?
+            _ quantity: Int, _ until: Instant?, _ sequence: Int64, _ bought: Instant, _ length: String?
         ) {
             #expect(until == nil && length == nil && bought == coins.purchaseDate)
             delivered.append("\(account) \(environment?.rawValue ?? "") \(app ?? "") \(grant) \(product) \(quantity)")

@@ -119,7 +119,7 @@ import Testing
             let transaction = transactions.randomElement(using: &generator)!
             let other = transactions.randomElement(using: &generator)!
             let originals = [nil, nil, transaction.originalTransactionID, other.transactionID, "340000000999999"]
-            let quantities = [nil, Int64(transaction.quantity), Int64(transaction.quantity), 3]
+            let quantities = [nil, transaction.quantity, transaction.quantity, 3]
             let isWrong = Int.random(in: 0..<6, using: &generator) == 0
             return .spent(
                 try #require(
@@ -148,7 +148,8 @@ import Testing
                 let batch = Array(lines[start..<start + count])
                 start += count
                 results +=
-                    isSplit ? try ledger.imported(batch, at: day(41)) : try ledger.import(batch, &run, at: day(41))
+                    isSplit
+                    ? try ledger.imported(batch, at: day(41)) : try ledger.importLines(batch, of: &run, at: day(41))
             }
             #expect(start == lines.count && tried ?? results == results)
             for act in after { try act(ledger) }

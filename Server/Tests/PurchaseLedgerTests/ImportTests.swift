@@ -15,14 +15,14 @@ import Testing
 
     private func spent(
         _ account: String, _ transaction: PurchaseHistory.Transaction, original: String? = nil,
-        product: String? = nil, quantity: Int64? = nil, at date: Instant = day(0)
+        product: String? = nil, quantity: Int? = nil, at date: Instant = day(0)
     ) throws -> ImportedLine {
         .spent(
             try #require(
                 SpentTransaction(
                     account: account, environment: .production, bundleID: Minted.bundleID,
                     transactionID: transaction.transactionID, originalTransactionID: original,
-                    productID: product ?? transaction.productID, quantity: quantity ?? Int64(transaction.quantity),
+                    productID: product ?? transaction.productID, quantity: quantity ?? transaction.quantity,
                     date: date)))
     }
 
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func `nobody was granted nothing, or less`() throws {
-        for quantity in [Int64.min, -1, 0, 1] {
+        for quantity in [Int.min, -1, 0, 1] {
             let transaction = SpentTransaction(
                 account: "anna", environment: .production, bundleID: Minted.bundleID, transactionID: "1",
                 originalTransactionID: nil, productID: "coins", quantity: quantity, date: day(0))
@@ -188,7 +188,7 @@ extension ImportTests {
     struct Difference: CustomTestStringConvertible {
         let column: String
         var product: String?
-        var quantity: Int64 = 3
+        var quantity = 3
         var original: String?
         var date = day(0)
         var testDescription: String { column }
@@ -394,8 +394,8 @@ extension ImportTests {
             var first = try ledger.beginImport(of: "file", digest: "1", by: "anna")
             var second = try ledger.continueImport(first, digest: "2")
             let lines = [ImportedLine.token(account: "anna", Self.token)]
-            #expect(throws: LedgerError.self) { try ledger.import(lines, &first) }
-            #expect(try ledger.import(lines, &second)[0].outcome == .added)
+            #expect(throws: LedgerError.self) { try ledger.importLines(lines, of: &first) }
+            #expect(try ledger.importLines(lines, of: &second)[0].outcome == .added)
         }
     }
 }

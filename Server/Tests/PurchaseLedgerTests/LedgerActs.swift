@@ -66,7 +66,7 @@ struct LedgerActs: Sendable {
             }
             return "delivered"
         }
-        then { (ledger) throws(LedgerError) in "\(try ledger.forget("ben").hasPrefix("forgotten-"))" }
+        then { (ledger) throws(LedgerError) in "\(try ledger.deleteAccount("ben").hasPrefix("forgotten-"))" }
         then { (ledger) throws(LedgerError) in
             try ledger.completeFile()
             return "complete"

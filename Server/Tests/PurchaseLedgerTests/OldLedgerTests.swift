@@ -40,12 +40,13 @@ import Testing
         let product_id: String
         let outcome: String
         let access: String?
-        let quantity: Int64
+        let quantity: Int
         let until: String?
 
         func isSaid(by outcome: TransactionOutcome) -> Bool {
             transaction_id == outcome.transactionID && product_id == outcome.productID
-                && self.outcome == outcome.outcome.rawValue && access == outcome.access && quantity == outcome.quantity
+                && self.outcome == outcome.outcome.rawValue && access == outcome.access?.code
+                && quantity == outcome.quantity
                 && until.flatMap { Instant(rfc3339: $0) } == outcome.until
         }
     }

@@ -19,8 +19,9 @@ import Testing
         of bundleID: String = Minted.bundleID, in environment: AppStoreEnvironment = .production, key: String? = nil,
         at date: Instant = day(9)
     ) throws(LedgerError) -> Order {
-        try ledger.order(
-            product, for: account, bundleID: bundleID, in: environment, idempotencyKey: key, shopOrderID: shopOrderID,
+        try ledger.placeOrder(
+            for: account, productID: product, bundleID: bundleID, in: environment, idempotencyKey: key,
+            shopOrderID: shopOrderID,
             at: date)
     }
 
@@ -109,7 +110,7 @@ import Testing
             #expect(
                 try ledger.outcomes(history.evidence(coins, signedAt: day(10)), for: "anna", at: day(10)) == [.granted])
             for (number, order) in orders.enumerated() {
-                let found = try ledger.order(order.id, at: day(10))
+                let found = try ledger.order(withID: order.id, at: day(10))
                 #expect(found.transactionID == (purchase.closed == number ? coins.transactionID : nil), "\(number)")
             }
             #expect(try ledger.purchasesWithoutOrder().count == (purchase.closed == nil ? 1 : 0))
@@ -137,7 +138,7 @@ import Testing
             let coins = (0..<2).map { _ in history.buyNonConsumable("coins", at: day(9.5)) }
             let receipt = try Minted.evidence(history.receipt(signedAt: day(10), of: coins))
             #expect(try ledger.outcomes(receipt, for: "anna", at: day(10)).first == .granted)
-            let states = try orders.map { try ledger.order($0.id, at: day(10)).state }
+            let states = try orders.map { try ledger.order(withID: $0.id, at: day(10)).state }
             #expect(states.first == .granted)
             // The first cannot be told from the other. When that is closed, the second is the only one.
             #expect(try ledger.events().map(\.order?.shopOrderID).first == .some(nil))
@@ -170,7 +171,7 @@ import Testing
             #expect(try told("ben") == ["granted own", "revoked own"])
             #expect(try told("carl") == ["granted own"])
             // A deleted account's token would say who it was.
-            let name = try ledger.forget("carl")
+            let name = try ledger.deleteAccount("carl")
             history.refund(coins, at: day(5))
             try ledger.record(#require(history.verifiedNotifications(through: day(6)).last), at: day(6))
             #expect(try told(name) == ["revoked none"])
@@ -252,7 +253,7 @@ import Testing
                 }
             }
             #expect(try found("1") == ["true ben -"] && found(first.id) == ["true ben -"] && found("2").isEmpty)
-            _ = try ledger.forget("ben")
+            _ = try ledger.deleteAccount("ben")
             #expect(try found("1").isEmpty)
             let rows = try ledger.store.read { (connection) throws(LedgerError) in
                 try connection.run("SELECT event FROM outbox UNION ALL SELECT shop_order_id FROM orders")
@@ -269,7 +270,7 @@ import Testing
             var history = PurchaseHistory(bundleID: Minted.bundleID)
             let coins = history.buyConsumable("coins", at: day(9.5))
             _ = try ledger.redeem(history.evidence(coins, signedAt: day(10)), for: "anna", at: day(10))
-            #expect(try ledger.order(orders[0].id, at: day(10)).state == .granted)
+            #expect(try ledger.order(withID: orders[0].id, at: day(10)).state == .granted)
             for word in ["abandoned", orders[0].id] {
                 guard case .order(_, "anna", nil)? = try ledger.find(word).first else {
                     Issue.record("\(word)")

@@ -64,8 +64,9 @@ import Testing
             func order(_ key: String? = nil, of account: String = "anna", at date: Instant = day(1)) throws(LedgerError)
                 -> Order
             {
-                try ledger.order(
-                    "coins", for: account, bundleID: Minted.bundleID, in: .production, idempotencyKey: key, at: date)
+                try ledger.placeOrder(
+                    for: account, productID: "coins", bundleID: Minted.bundleID, in: .production, idempotencyKey: key,
+                    at: date)
             }
             func code(_ body: () throws(LedgerError) -> Order) -> LedgerError.Code? {
                 do throws(LedgerError) {
@@ -94,7 +95,8 @@ import Testing
         inThreads(8) { _ in
             for _ in 0..<20 {
                 do throws(LedgerError) {
-                    _ = try ledger.order("coins", for: "anna", bundleID: Minted.bundleID, in: .production)
+                    _ = try ledger.placeOrder(
+                        for: "anna", productID: "coins", bundleID: Minted.bundleID, in: .production)
                     made.withLock { $0 += 1 }
                 } catch {
                     #expect(error.code == .tooManyOrders)
@@ -119,7 +121,7 @@ import Testing
             #expect(try !ledger.token(for: "anna", storing: Self.annas).isNew)
             #expect(try ledger.token(for: "anna").token == first.token)
             for account in ["ben", "anna"] {
-                if account == "anna" { _ = try ledger.forget("anna") }
+                if account == "anna" { _ = try ledger.deleteAccount("anna") }
                 let error = #expect(throws: LedgerError.self) { try ledger.token(for: account, storing: Self.annas) }
                 #expect(error?.code == .tokenTaken)
             }
@@ -159,8 +161,9 @@ import Testing
             func order(
                 _ product: String, _ bundleID: String, _ environment: AppStoreEnvironment
             ) throws(LedgerError) -> String {
-                try ledger.order(
-                    product, for: "anna", bundleID: bundleID, in: environment, idempotencyKey: "k", at: day(0)
+                try ledger.placeOrder(
+                    for: "anna", productID: product, bundleID: bundleID, in: environment, idempotencyKey: "k",
+                    at: day(0)
                 ).id
             }
             let first = try order("pro", Minted.bundleID, .production)
@@ -180,8 +183,9 @@ import Testing
         try place.withLedger(policy()) { ledger in
             // The order time is 3 days.
             let orders = try [("open", 2), ("granted", 40), ("29 days", 32), ("31 days", 34)].map { account, age in
-                try ledger.order(
-                    "coins", for: account, bundleID: Minted.bundleID, in: .production, at: day(Double(100 - age)))
+                try ledger.placeOrder(
+                    for: account, productID: "coins", bundleID: Minted.bundleID, in: .production,
+                    at: day(Double(100 - age)))
             }
             var history = history(nil)
             let coins = history.buyConsumable("coins", at: day(60))
@@ -190,7 +194,7 @@ import Testing
             try ledger.removeHistory(before: day(100) - EventDelivery.retention)
             let states = orders.map { order in
                 do throws(LedgerError) {
-                    return try ledger.order(order.id, at: day(100)).state.rawValue
+                    return try ledger.order(withID: order.id, at: day(100)).state.rawValue
                 } catch {
                     return error.code.rawValue
                 }
@@ -257,7 +261,7 @@ import Testing
                     if case .array(let locks) = $0 { locks.count <= 256 } else { false }
                 })
             let start = ContinuousClock.now
-            let name = try ledger.forget("anna")
+            let name = try ledger.deleteAccount("anna")
             #expect(ContinuousClock.now - start < .seconds(5))
             #expect(
                 try ledger.store.read { (connection) throws(LedgerError) in try connection.tokenCount(of: name) }
@@ -307,7 +311,7 @@ import Testing
                 #expect(found.allSatisfy { $0.retiredAt == nil })
             }
             #expect(try ledger.tokens(of: "anna", limit: 1)?.entries.map(\.madeAt) == [day(0)])
-            let name = try ledger.forget("anna", at: day(1))
+            let name = try ledger.deleteAccount("anna", at: day(1))
             let retired = try list(name, 500)
             #expect(retired.map(\.token) == expected && retired.allSatisfy { $0.retiredAt == day(1) })
             #expect(try ledger.tokens(of: "anna") == nil && ledger.tokens(of: "nobody") == nil)
@@ -537,7 +541,7 @@ import Testing
         try place.withLedger(policy()) { ledger in
             let token = try ledger.token(for: "anna").token
             var history = history(token)
-            let name = try ledger.forget("anna")
+            let name = try ledger.deleteAccount("anna")
             for account in [name, "anna"] {
                 let error = #expect(throws: LedgerError.self) { try ledger.token(for: account, storing: token) }
                 #expect(error?.code == .tokenTaken)
@@ -557,7 +561,7 @@ import Testing
         try place.withLedger(policy()) { ledger in
             _ = try ledger.token(for: "anna", storing: Self.annas)
             _ = try ledger.token(for: "ben", storing: Self.bens)
-            _ = try ledger.forget("ben")
+            _ = try ledger.deleteAccount("ben")
             var history = history(Self.annas)
             let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
             try notify(ledger, history, at: day(1))

@@ -112,8 +112,9 @@ import Testing
                 let known = shopOrderID.flatMap { id in models[index].orders.first { $0.shopOrderID == id } }
                 let order: Order
                 do throws(LedgerError) {
-                    order = try ledger.order(
-                        product, for: account, bundleID: Minted.bundleID, in: .production, shopOrderID: shopOrderID,
+                    order = try ledger.placeOrder(
+                        for: account, productID: product, bundleID: Minted.bundleID, in: .production,
+                        shopOrderID: shopOrderID,
                         at: now)
                 } catch {
                     #expect(error.code == .shopOrderTaken)
@@ -146,7 +147,7 @@ import Testing
                 }
             case 37:
                 do throws(LedgerError) {
-                    let name = try ledger.forget(account)
+                    let name = try ledger.deleteAccount(account)
                     models[index].forget(account, as: name)
                     backend?.forget(account)
                 } catch {
@@ -235,7 +236,7 @@ import Testing
                 #expect(event.accountToken == token, "seed \(generator.seed), customer \(customer.number)")
             }
             for order in model.orders {
-                let found = try ledger.order(order.id, at: day(date))
+                let found = try ledger.order(withID: order.id, at: day(date))
                 #expect(found.account == order.account && found.transactionID == order.transactionID)
                 #expect(found.shopOrderID == order.shopOrderID && found.token == order.token)
                 let isLate = order.createdAt + .seconds(72 * 3600) <= day(date)

@@ -14,7 +14,7 @@ struct OutcomeCase: CustomTestStringConvertible, Sendable {
     var brought = 1.0
     var token: String?
     let outcome: Outcome
-    var quantity: Int64 = 0
+    var quantity = 0
 
     static let token = "9C3E0A4F-1C5D-4B0E-8A57-3D0B8D1B6F00"
 
@@ -403,6 +403,8 @@ struct RestoredCase: CustomTestStringConvertible, Sendable {
             let signedAnew = try history.evidence(coins, signedAt: day(2))
             let second = try ledger.redeem(signedAnew, for: "anna", idempotencyKey: "k1", at: day(2))
             #expect(second.outcomes.map(\.outcome) == [.granted] && second.isRepeated)
+            #expect(second.outcomes.map(\.access) == [.consumable(quantity: 1)])
+            #expect(first.outcomes.map(\.access) == second.outcomes.map(\.access))
             #expect(try ledger.outcomes(evidence, for: "anna", key: "k2", at: day(2)) == [.alreadyYours])
             // Keys of another account are other keys.
             #expect(try ledger.outcomes(evidence, for: "ben", key: "k1", at: day(2)) == [.belongsToAnother])

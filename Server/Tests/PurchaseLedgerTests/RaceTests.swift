@@ -26,11 +26,11 @@ import Testing
         Case(
             testDescription: "an account that is deleted gets a purchase", statement: tokensOfAccount,
             other: ["UPDATE families SET account = 'anna'"]
-        ) { _ = try $0.forget("anna") },
+        ) { _ = try $0.deleteAccount("anna") },
         Case(
             testDescription: "an account that is deleted gets a token", statement: tokensOfAccount, after: 1,
             other: ["INSERT INTO account_tokens VALUES ('\(token)', 'anna', 'stored', 0, NULL)"]
-        ) { _ = try $0.forget("anna") },
+        ) { _ = try $0.deleteAccount("anna") },
         Case(
             testDescription: "a purchase that is given away becomes another account's",
             statement: "SELECT id FROM families", after: 1,

@@ -412,7 +412,7 @@ import Testing
         try place.withLedger { ledger throws in
             #expect(try ledger.outcomes(coins("1"), for: "anna", at: day(1)) == [.granted])
             try ledger.transfer(from: "anna", to: "ben", reason: "support", at: day(2))
-            let name = try ledger.forget("ben")
+            let name = try ledger.deleteAccount("ben")
             #expect(try count("SELECT 1 FROM transfers WHERE to_account = '\(name)'", ledger) == 1)
             for (table, column) in [
                 ("families", "account"), ("grants", "account"), ("answers", "account"), ("outbox", "account"),

@@ -62,7 +62,7 @@ import Testing
         let evidence = try history.evidence(coins, signedAt: day(0))
         // The clock was ahead for a while.
         let before = try ledger.redeem(evidence, for: "anna", at: day(5)).sequence
-        let name = try ledger.forget("anna")
+        let name = try ledger.deleteAccount("anna")
         try ledger.transfer(from: name, to: "anna", reason: "support", at: day(1))
         let answer = try ledger.redeem(evidence, for: "anna", at: day(1))
         #expect(answer.outcomes.map(\.outcome) == [.alreadyYours] && answer.sequence > before)

@@ -531,7 +531,8 @@ final class SimulatedYear: @unchecked Sendable {
     private func order(_ customer: Int, _ choice: Int, _ server: Server) throws {
         let (name, date) = (account(customer, choice % 2), now(server))
         let product = ["coins", "pro 0", "every 30"][choice % 3]
-        let order = try server.ledger.order(product, for: name, bundleID: app.bundleID, in: .production, at: date)
+        let order = try server.ledger.placeOrder(
+            for: name, productID: product, bundleID: app.bundleID, in: .production, at: date)
         trace("order \(order.id) \(order.token)")
         contents.models[customer].add(
             .init(
@@ -578,7 +579,7 @@ final class SimulatedYear: @unchecked Sendable {
                 contents.attempts = contents.attempts.filter { $0.value.account != name }
                 // Whatever the clocks of the servers say.
                 for server in servers { server.waitingAttempts.removeAll { $0.account == name } }
-                let forgotten = try server.ledger.forget(name, at: date)
+                let forgotten = try server.ledger.deleteAccount(name, at: date)
                 trace(forgotten)
                 contents.models[customer].forget(name, as: forgotten)
                 backend.forget(name)

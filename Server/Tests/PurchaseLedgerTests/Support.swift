@@ -109,7 +109,7 @@ extension PurchaseLedger {
     /// Imports lines as a file of their own.
     func imported(_ lines: [ImportedLine], at date: Instant) throws -> [ImportedLine.Result] {
         var run = try beginImport(of: "file", digest: "", by: "tests", at: date)
-        let results = try self.import(lines, &run, at: date)
+        let results = try self.importLines(lines, of: &run, at: date)
         try endImport(run, at: date)
         return results
     }

@@ -149,13 +149,13 @@ import Testing
             parts.map { part in { for request in part { try timed(longest, request) } } } + [
                 {
                     var run = try ledgers[0].beginImport(of: "file", digest: "", by: "tests", at: day(1))
-                    for start in stride(from: 0, to: lines.count, by: ledgers[0].importedTogether) {
-                        let end = min(start + ledgers[0].importedTogether, lines.count)
+                    for start in stride(from: 0, to: lines.count, by: ledgers[0].importBatchSize) {
+                        let end = min(start + ledgers[0].importBatchSize, lines.count)
                         try timed(batch) {
                             // The command says so, too: run it again, and it goes on.
                             while true {
                                 do throws(LedgerError) {
-                                    _ = try ledgers[0].import(Array(lines[start..<end]), &run, at: day(1))
+                                    _ = try ledgers[0].importLines(Array(lines[start..<end]), of: &run, at: day(1))
                                     return
                                 } catch {
                                     guard error.code == .storeUnavailable else { throw error }
@@ -188,7 +188,7 @@ import Testing
             race.run([
                 { try ledgers[0].record(notification, at: day(1)) },
                 { _ = try ledgers[1].redeem(evidence, for: "ben", at: day(1)) },
-                { _ = try ledgers[1].forget(account) },
+                { _ = try ledgers[1].deleteAccount(account) },
             ])
             let rows = try ledgers[0].store.read { (connection) throws(LedgerError) in
                 var rows: [SQLRow] = []
@@ -223,7 +223,7 @@ import Testing
                     try ledgers[1].recordAsking(
                         about: names.reversed(), reason: "ticket", answer: "nothing", at: day(1))
                 },
-                { _ = try ledgers[1].forget(account) },
+                { _ = try ledgers[1].deleteAccount(account) },
             ])
             let acts = try ledgers[0].store.read { (connection) throws(LedgerError) in
                 try connection.run("SELECT account FROM acts").map { (row) throws(LedgerError) in try row.text(0) }
@@ -251,7 +251,7 @@ import Testing
                 { try ledgers[1].record([attempts[1]]) },
                 {
                     do throws(LedgerError) {
-                        _ = try ledgers[1].forget(account)
+                        _ = try ledgers[1].deleteAccount(account)
                     } catch {
                         guard error.code == .notFound else { throw error }
                     }
@@ -283,7 +283,7 @@ import Testing
                     guard error.code == .notFound else { throw error }
                 }
             }
-            race.run([sending, { _ = try ledgers[1].forget(account) }, sending])
+            race.run([sending, { _ = try ledgers[1].deleteAccount(account) }, sending])
             let acts = try ledgers[0].store.read { (connection) throws(LedgerError) in
                 try connection.run("SELECT account FROM acts").map { (row) throws(LedgerError) in try row.text(0) }
             }

@@ -209,7 +209,7 @@ import Testing
         let (first, last) = subscribe(
             shop, renewals: 4, token: text, ofLast: token == .ofSome ? own.description : nil)
         let renewal = try #require(last)
-        if token == .deleted { _ = try shop.ledger.forget("anna", at: Shop.start) }
+        if token == .deleted { _ = try shop.ledger.deleteAccount("anna", at: Shop.start) }
         spoil(shop, "\(try #require(Int64(first.transactionID)) + 1)")
         let id = Reconciler.Recovery.transaction(first.transactionID)
         do {

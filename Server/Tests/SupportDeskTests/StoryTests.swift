@@ -77,8 +77,8 @@ import TrialSupport
         var policy = LedgerPolicy()
         policy.orders = OrderPolicy()
         let shop = try PurchaseLedger(desk.folder.appending(path: "ledger.db").path, policy: policy)
-        _ = try shop.order(
-            "com.example.app.coins", for: "anna", bundleID: MintedEvidence.bundleID, in: .production,
+        _ = try shop.placeOrder(
+            for: "anna", productID: "com.example.app.coins", bundleID: MintedEvidence.bundleID, in: .production,
             shopOrderID: shopOrderID, at: desk.date)
         let browser = try desk.browser()
         #expect(try words(browser.search(shopOrderID)).contains("Account anna"))

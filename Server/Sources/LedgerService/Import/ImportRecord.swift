@@ -158,9 +158,9 @@ struct ImportRecord {
         }
         let transactionID = try id(.transactionID, environment, isOptional: false) ?? ""
         let original = try id(.originalTransactionID, environment, isOptional: true)
-        var quantity: Int64?
+        var quantity: Int?
         if let text = text(.quantity) {
-            guard text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let number = Int64(text), number > 0 else {
+            guard text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let number = Int(text), number > 0 else {
                 throw Fault(message: "'quantity' must be a number greater than 0, and is \(text.quoted)")
             }
             quantity = number

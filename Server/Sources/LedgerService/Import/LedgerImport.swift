@@ -74,7 +74,7 @@ package struct LedgerImport {
         self.policy = policy
         decidingOptions = try Self.digest(of: verifier.policy, policy, values)
         ledger = try Self.open(location, policy, asItIs: isTrial)
-        linesTogether = ledger.importedTogether
+        linesTogether = ledger.importBatchSize
     }
 
     private static func digest(
@@ -191,7 +191,7 @@ package struct LedgerImport {
             run.progress = progress
             run.readDigest = try digest.value().hexadecimal + " " + decidingOptions
             try lock.hold()
-            _ = try ledger.import(lines, &run, words: words)
+            _ = try ledger.importLines(lines, of: &run, words: words)
             progress = run.progress
             return run.untold
         }
@@ -233,7 +233,7 @@ package struct LedgerImport {
         try readLines(from: ImportProgress(), signals) { (lines, progress, words) throws in
             run.progress = progress
             try trial.copy(about: lines, from: ledger)
-            _ = try trial.ledger.import(lines, &run, words: words)
+            _ = try trial.ledger.importLines(lines, of: &run, words: words)
             progress = run.progress
             return run.untold
         }

@@ -172,7 +172,7 @@ struct ImportBatch {
     private func grant(_ spent: SpentTransaction) -> Grant {
         var grant = Grant(
             transaction: spent.keys.transaction, account: spent.account, productID: spent.productID,
-            quantity: spent.quantity ?? 1, until: nil, isVoided: false)
+            quantity: Int64(spent.quantity ?? 1), until: nil, isVoided: false)
         (grant.importRun, grant.importedOriginal) = (run, spent.originalTransactionID)
         return grant
     }

@@ -54,7 +54,7 @@ public struct SpentTransaction: Sendable {
     /// The product's identifier.
     public let productID: String
     /// What the account has of it, if the line says so. Without it, it is 1.
-    public let quantity: Int64?
+    public let quantity: Int?
     /// The date it was granted.
     public let date: Instant
     /// The first transaction of the purchase, if the line says so.
@@ -65,7 +65,7 @@ public struct SpentTransaction: Sendable {
     /// (`support-…`), or if the quantity is not positive.
     public init?(
         account: String, environment: AppStoreEnvironment, bundleID: String, transactionID: String,
-        originalTransactionID: String?, productID: String, quantity: Int64?, date: Instant
+        originalTransactionID: String?, productID: String, quantity: Int?, date: Instant
     ) {
         guard LedgerText.isStorable(account), LedgerText.isStorable(bundleID), LedgerText.isStorable(productID),
             quantity ?? 1 > 0

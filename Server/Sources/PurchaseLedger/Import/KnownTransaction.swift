@@ -144,7 +144,7 @@ extension SpentTransaction {
         }
         if let quantity, !known.isAutoRenewable, !(original?.isAutoRenewable ?? false),
             let difference = KnownTransaction.difference(
-                quantity,
+                Int64(quantity),
                 [granted?.quantity].compactMap(\.self) + known.evidence.compactMap { $0.quantity.map(Int64.init) })
         {
             found.others.append(difference)

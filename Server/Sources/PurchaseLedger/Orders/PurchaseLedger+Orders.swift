@@ -57,7 +57,7 @@ public struct UnorderedPurchase: Sendable {
     /// The product's identifier.
     public let productID: String
     /// What the account has of it now.
-    public let quantity: Int64
+    public let quantity: Int
     /// The date it was granted.
     public let grantedAt: Instant
 }
@@ -81,16 +81,16 @@ extension PurchaseLedger {
     /// are several, the oldest is closed, and events name none.
     ///
     /// - Parameters:
-    ///   - productID: The product's identifier.
     ///   - account: The account that buys.
+    ///   - productID: The product's identifier.
     ///   - bundleID: The app's bundle id.
     ///   - environment: The environment of the purchase.
     ///   - idempotencyKey: A text of 1 to 255 bytes that is the same when the request is sent again: the answer is the same order. `nil` for none.
     ///   - shopOrderID: The shop's own identifier of the order, 1 to 255 bytes, which events have; `nil` for none. The same one, for the same account, product, app and environment, is the same order.
     ///   - now: The date of the order.
     /// - Throws: `idempotency-key-reused` if the key belongs to an order of the account for something else, `shop-order-taken` if `shopOrderID` does, and `too-many-orders` if the account has 100 open orders, or with a key or `shopOrderID` 1,000.
-    public func order(
-        _ productID: String, for account: String, bundleID: String, in environment: AppStoreEnvironment,
+    public func placeOrder(
+        for account: String, productID: String, bundleID: String, in environment: AppStoreEnvironment,
         idempotencyKey: String? = nil, shopOrderID: String? = nil, at now: Instant = .now
     ) throws(LedgerError) -> Order {
         for (text, name) in [(account, "account"), (productID, "product_id"), (bundleID, "bundle_id")]
@@ -170,7 +170,7 @@ extension PurchaseLedger {
     /// Returns an order.
     ///
     /// - Throws: `not-found` if there is none, its account was deleted, or it was abandoned long ago.
-    public func order(_ id: String, at now: Instant = .now) throws(LedgerError) -> Order {
+    public func order(withID id: String, at now: Instant = .now) throws(LedgerError) -> Order {
         try LedgerText.check(id, "order id")
         let orderTime = policy.orderTime
         let found = try store.read { (connection) throws(LedgerError) in
@@ -227,7 +227,7 @@ extension PurchaseLedger {
             purchases.append(
                 UnorderedPurchase(
                     account: account, environment: try row.environment(1), bundleID: try row.text(2),
-                    transactionID: try row.text(3), productID: try row.text(4), quantity: try row.integer(5),
+                    transactionID: try row.text(3), productID: try row.text(4), quantity: Int(try row.integer(5)),
                     grantedAt: try row.date(6)))
         }
         return (purchases, next)

@@ -138,7 +138,7 @@ private struct FuzzedHistory {
             }
         default:
             do throws(LedgerError) {
-                _ = try ledger.forget(accounts[account])
+                _ = try ledger.deleteAccount(accounts[account])
                 // What it had stays spent.
                 for (id, owner) in granted where owner == account { granted[id] = -1 }
             } catch {
@@ -165,7 +165,7 @@ private struct FuzzedHistory {
         for outcome in first.outcomes {
             let id = outcome.transactionID
             check(!toldRefunds.contains(id) || outcome.quantity == 0, "\(id) is refunded: \(outcome)")
-            let quantity = transactions.first { $0.transactionID == id }.map { Int64($0.quantity) } ?? 0
+            let quantity = transactions.first { $0.transactionID == id }?.quantity ?? 0
             switch outcome.outcome {
             case .granted:
                 check(granted[id] == nil, "\(id) is granted twice")
