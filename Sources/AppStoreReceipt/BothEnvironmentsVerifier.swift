@@ -6,6 +6,17 @@ public enum EnvironmentEvidence: Hashable, Sendable {
     case sandbox(VerifiedEvidence)
 }
 
+/// A notification, by the environment that it names.
+public enum EnvironmentNotification: Hashable, Sendable {
+    /// A notification of the App Store.
+    case production(VerifiedNotification)
+    /// A notification of the sandbox.
+    case sandbox(VerifiedNotification)
+    /// A notification that names no environment, such as one of the type ``NotificationType/unclaimSeats``. It has no
+    /// transactions, and decides nothing.
+    case unnamed(VerifiedNotification)
+}
+
 /// A verifier that accepts production and the sandbox, and tells them apart.
 ///
 /// ```swift
@@ -35,6 +46,20 @@ public struct BothEnvironmentsVerifier: Sendable {
             try verifier.verify(received, in: bytes, requiresEnvironment: true)
         }
         return verified.environment == .sandbox ? .sandbox(verified) : .production(verified)
+    }
+
+    /// Verifies a server notification and its signed parts. See ``AppStoreVerifier/verifyNotification(_:)``.
+    ///
+    /// - Parameter jws: The body of the request that Apple sends, `{"signedPayload":"…"}`, or the JWS in it.
+    /// - Returns: The verified notification, by its environment.
+    /// - Throws: The reason the notification was refused.
+    public func verifyNotification(_ jws: some EvidenceSource) throws(VerificationError) -> EnvironmentNotification {
+        let notification = try verifier.verifyNotification(jws)
+        switch notification.environment {
+        case .sandbox?: return .sandbox(notification)
+        case nil: return .unnamed(notification)
+        default: return .production(notification)
+        }
     }
 }
 

@@ -59,6 +59,33 @@ struct BothEnvironmentsVerifierTests {
         #expect(verifier.counts.verified == 0 && verifier.counts.refused[.environmentMissing] == 1)
     }
 
+    @Test func `a notification is told apart by the environment that it names, if it names one`() throws {
+        func notification(_ environment: AppStoreEnvironment) throws -> String {
+            try JWSBuilder.notification(
+                .refund, bundleID: Minted.bundleID, environment: environment, transaction: transaction(environment)
+            ).signed(by: Minted.ellipticAuthority)
+        }
+        guard case .production(let paid) = try verifier.verifyNotification(notification(.production)),
+            case .sandbox(let tried) = try verifier.verifyNotification(notification(.sandbox)),
+            case .unnamed(let unclaim) = try verifier.verifyNotification(
+                JWSBuilder.notification(
+                    .unclaimSeats, about: "unclaimInfo", .object([.init("unclaimSeatIds", ["1"])])
+                ).signed(by: Minted.ellipticAuthority))
+        else {
+            Issue.record("of another environment")
+            return
+        }
+        #expect(paid.environment == .production && paid.transactionInfo?.payload.environment == .production)
+        #expect(tried.environment == .sandbox && unclaim.environment == nil && unclaim.type == .unclaimSeats)
+        #expect(verifier.counts.verified == 3)
+        for (jws, code) in [
+            (try notification(.xcode), .environmentMismatch), (try transaction(.production), .missingMember),
+        ] as [(String, VerificationError.Code)] {
+            let error = #expect(throws: VerificationError.self) { try verifier.verifyNotification(jws) }
+            #expect(error?.code == code)
+        }
+    }
+
     @Test func `a decision is in one environment, and pieces of the other are refused`() throws {
         let pieces = [try transaction(.production), try transaction(.sandbox)]
         for (index, environment) in [AppStoreEnvironment.production, .sandbox].enumerated() {

@@ -5,7 +5,8 @@ import Testing
 @Suite struct EnumerationsTests {
     /// Those that a new value is meant to break, because a client has to decide about it.
     private static let closed: Set = [
-        "BillingPeriod", "CMSPolicy.RevocationChecking", "EnvironmentEvidence", "FakeAnswer.Delivery",
+        "BillingPeriod", "CMSPolicy.RevocationChecking", "EnvironmentEvidence", "EnvironmentNotification",
+        "FakeAnswer.Delivery",
         "FakeAppStore.TokenClock",
         "IntroductoryOfferUse", "JSONValue", "NotificationHistoryQuery.Filter", "NotificationReceivers",
         "SignedItem", "SigningKey.Kind", "TransactionHistoryQuery.Sort",

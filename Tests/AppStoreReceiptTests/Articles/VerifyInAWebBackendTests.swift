@@ -9,35 +9,37 @@ import Testing
 
 /// Verifies what clients and Apple post, and keeps production and the sandbox apart.
 actor Shop {
-    private let production: AppStoreVerifier
-    private let sandbox: AppStoreVerifier
+    private let verifier: BothEnvironmentsVerifier
     private var ledgers: [AppStoreEnvironment: Ledger]
 
     init(
         bundleID: String, catalog: ProductCatalog, trust: AppStoreTrust = .apple
     ) throws(VerificationError) {
-        production = try AppStoreVerifier(
-            bundleID: bundleID, environments: [.production], trust: trust)
-        sandbox = try AppStoreVerifier(bundleID: bundleID, environments: [.sandbox], trust: trust)
+        verifier = try AppStoreVerifier.both(bundleID: bundleID, trust: trust)
         ledgers = [.production: Ledger(catalog: catalog), .sandbox: Ledger(catalog: catalog)]
     }
 
     /// Redeems what a client sent, and returns the transactions that the app may finish.
+    ///
+    /// It verifies outside of the actor, so that a large receipt delays no other request.
     nonisolated func redeem(
         _ body: String, account: String
     ) async throws(VerificationError) -> [String] {
-        let (environment, evidence) = try inEitherEnvironment {
-            (verifier) throws(VerificationError) in try verifier.verify(body)
+        switch try verifier.verify(body) {
+        case .production(let evidence): await redeem(evidence, for: account, in: .production)
+        case .sandbox(let evidence): await redeem(evidence, for: account, in: .sandbox)
         }
-        return await redeem(evidence, for: account, in: environment)
     }
 
     /// Records what Apple posted, and decides again for the accounts that it is about.
     nonisolated func follow(_ body: String) async throws(VerificationError) {
-        let (environment, notification) = try inEitherEnvironment {
-            (verifier) throws(VerificationError) in try verifier.verifyNotification(body)
+        switch try verifier.verifyNotification(body) {
+        case .production(let notification):
+            await record(.notification(notification), in: .production)
+        case .sandbox(let notification):
+            await record(.notification(notification), in: .sandbox)
+        case .unnamed: break  // It has no transactions: answer Apple with 200.
         }
-        await record(.notification(notification), in: environment)
     }
 
     /// What an account has in an environment. Give the app what it has in its own.
@@ -45,18 +47,6 @@ actor Shop {
         of account: String, in environment: AppStoreEnvironment, at now: Instant = .now
     ) -> Entitlements? {
         ledgers[environment]?.entitlements(of: account, at: now)
-    }
-
-    /// Verifies outside of the actor, so that a large receipt delays no other request.
-    private nonisolated func inEitherEnvironment<Evidence>(
-        _ verify: (AppStoreVerifier) throws(VerificationError) -> Evidence
-    ) throws(VerificationError) -> (AppStoreEnvironment, Evidence) {
-        do throws(VerificationError) {
-            return (.production, try verify(production))
-        } catch {
-            guard error.code == .environmentMismatch else { throw error }
-            return (.sandbox, try verify(sandbox))
-        }
     }
 
     private func redeem(
@@ -373,6 +363,10 @@ struct VerifyInAWebBackendTests {
         let stranger = try JWSBuilder.notification(.refund, bundleID: Minted.bundleID)
             .signed(by: Minted.ellipticStranger)
         #expect(try await backend.post(stranger, to: "notifications") == .status(403, "untrusted-chain"))
+        let unnamed = try JWSBuilder.notification(
+            .unclaimSeats, about: "unclaimInfo", .object([.init("unclaimSeatIds", ["1"])])
+        ).signed(by: Minted.ellipticAuthority)
+        #expect(try await backend.post(unnamed, to: "notifications") == .status(200))
         let other = try JWSBuilder.notification(.refund, bundleID: "com.example.other")
             .signed(by: Minted.ellipticAuthority)
         #expect(try await backend.post(other, to: "notifications") == .status(400, "bundle-id-mismatch"))
