@@ -80,7 +80,7 @@ let package = Package(
         target("LibcryptoHandles", ["CLibcryptoShims"]),
         target("SeededRandom", []),
         target("SignatureTrust", ["Instants", "SpanPKCS7", "LibcryptoHandles"]),
-        target("CMSTrust", ["Instants", "SpanASN1", "SpanPKCS7", "LibcryptoHandles", "SignatureTrust"]),
+        target("CMSTrust", ["Instants", "SpanASN1", "SpanPKCS7", "StrictText", "LibcryptoHandles", "SignatureTrust"]),
         target(
             "AppStoreReceipt",
             [
@@ -174,7 +174,7 @@ let package = Package(
         tests(of: "StrictText", ["AppStoreReceiptTesting"]),
         tests(of: "LibcryptoHandles", ["CLibcryptoShims", "AppStoreReceiptTesting"]),
         tests(of: "SignatureTrust", ["AppStoreReceiptTesting"]),
-        tests(of: "CMSTrust", ["AppStoreReceiptTesting", "SignatureTrust"]),
+        tests(of: "CMSTrust", ["AppStoreReceiptTesting", "SignatureTrust", "StrictText"]),
         tests(of: "AppStoreReceipt", ["AppStoreReceiptTesting", "StrictText"]),
         tests(
             of: "AppStoreReceiptFoundation",

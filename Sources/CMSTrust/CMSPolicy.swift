@@ -1,11 +1,13 @@
 public import SignatureTrust
 public import SpanASN1
+import StrictText
 
 /// The conditions that a signed message must meet for ``CMSVerifier`` to verify it.
 public struct CMSPolicy: Sendable {
     /// The self-signed certificates at which chains may end. The signer's certificate itself may be one.
     public var anchors: [TrustAnchor]
-    /// Additional certificates (DER) for building chains: intermediates and signers' certificates that a message does not contain.
+    /// Additional certificates for building chains: intermediates and signers' certificates that a message does not
+    /// contain. Each element is one in DER, or a file of any number in PEM (RFC 7468) with the label `CERTIFICATE`.
     ///
     /// They are no more trusted than the certificates in a message.
     public var additionalCertificates: [[UInt8]] = []
@@ -24,7 +26,8 @@ public struct CMSPolicy: Sendable {
     public var certificatePolicies: Set<ASN1ObjectIdentifier> = []
     /// The certificates that ``revocationLists`` must cover.
     public var revocation = RevocationChecking.none
-    /// The full revocation lists (DER), which are checked at the validation date. A delta list is refused when you make the verifier.
+    /// The full revocation lists, which are checked at the validation date. Each element is one in DER, or a file of any
+    /// number in PEM (RFC 7468) with the label `X509 CRL`. A delta list is refused when you make the verifier.
     ///
     /// Revocation lists in a message are ignored, because its author chose them.
     public var revocationLists: [[UInt8]] = []
@@ -37,6 +40,59 @@ public struct CMSPolicy: Sendable {
     ///
     /// - Parameter anchors: The self-signed certificates at which chains may end.
     public init(anchors: [TrustAnchor]) { self.anchors = anchors }
+
+    /// Creates a policy that trusts the certificates in a file.
+    ///
+    /// The rest of the policy is as ``init(anchors:)`` has it.
+    ///
+    /// - Parameter file: One self-signed certificate in DER, or any number in PEM (RFC 7468) with the label
+    ///   `CERTIFICATE`. Other blocks and the text between blocks are ignored.
+    /// - Throws: `malformed-certificate` for what is no certificate, with its ``CMSVerificationError/index``;
+    ///   `invalid-pem` for malformed PEM, or PEM without a certificate.
+    public init(anchorsIn file: [UInt8]) throws(CMSVerificationError) {
+        var anchors: [TrustAnchor] = []
+        for der in try Self.contents(of: file, "CERTIFICATE", ASN1Path(.certificates)) {
+            do throws(ASN1DecodingError) {
+                anchors.append(try TrustAnchor(der: der))
+            } catch {
+                throw .policy(
+                    CMSTrustError(
+                        .signature(.malformedCertificate), offset: error.offset,
+                        path: ASN1Path(.certificates, index: anchors.count)))
+            }
+        }
+        self.init(anchors: anchors)
+    }
+
+    /// Returns the policy with certificates and lists in DER.
+    func decodingPEM() throws(CMSVerificationError) -> CMSPolicy {
+        var policy = self
+        policy.additionalCertificates = try Self.contents(
+            ofEach: additionalCertificates, "CERTIFICATE", .certificates)
+        policy.revocationLists = try Self.contents(ofEach: revocationLists, "X509 CRL", .crls)
+        return policy
+    }
+
+    private static func contents(
+        ofEach files: [[UInt8]], _ label: String, _ field: ASN1Field
+    ) throws(CMSVerificationError) -> [[UInt8]] {
+        var contents: [[UInt8]] = []
+        for (index, file) in files.enumerated() {
+            contents += try Self.contents(of: file, label, ASN1Path(field, index: index))
+        }
+        return contents
+    }
+
+    /// - Parameter path: The path of an error.
+    private static func contents(
+        of file: [UInt8], _ label: String, _ path: ASN1Path
+    ) throws(CMSVerificationError) -> [[UInt8]] {
+        do throws(PEMFileError) {
+            return try PEMFile(file)?.contents(labelled: label) ?? [file]
+        } catch {
+            throw CMSVerificationError(reason: .pem(error, path))
+        }
+    }
 
     /// The certificates that a revocation list must cover. The code for a certificate without one is `missing-revocation-list`.
     public enum RevocationChecking: Hashable, Sendable {
@@ -51,7 +107,7 @@ public struct CMSPolicy: Sendable {
 
 /// The limits on a message, which bound the time of its verification.
 public struct CMSLimits: Hashable, Sendable {
-    /// The maximum size of a received message, in bytes. Detached content is not counted.
+    /// The maximum size of a received message, in bytes; of PEM, that of its text. Detached content is not counted.
     public var maximumMessageByteCount = 64 << 20
     /// The maximum number of signers. The code for more is `signer-count`.
     public var maximumSignerCount = 16

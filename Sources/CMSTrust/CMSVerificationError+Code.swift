@@ -71,6 +71,8 @@ extension CMSVerificationError.Code {
     public static let invalidNull = Self(rawValue: "invalid-null")
     /// An OBJECT IDENTIFIER is empty, incomplete or not encoded in the fewest bytes.
     public static let invalidObjectIdentifier = Self(rawValue: "invalid-object-identifier")
+    /// A message or a file of the policy is malformed PEM, or does not have the blocks that it must.
+    public static let invalidPEM = Self(rawValue: "invalid-pem")
     /// The signature does not verify with the key of the signer's certificate.
     public static let invalidSignature = Self(rawValue: "invalid-signature")
     /// The signed attributes do not conform to RFC 5652.

@@ -1,10 +1,14 @@
 package import SpanASN1
+package import StrictText
 
 /// The reason a message was refused, or no verifier was made.
 public struct CMSVerificationError: Error, Hashable, Sendable {
     package enum Reason: Hashable, Sendable {
         /// The message is not `SignedData` of RFC 5652 or RFC 2315, or exceeds a limit.
         case structure(ASN1DecodingError)
+        /// The text of a message or of a file of the policy is malformed PEM, or has other blocks than it must. Without a
+        /// field in the path, it is the message.
+        case pem(PEMFileError, ASN1Path)
         /// A signature is not valid, or its signer is not trusted. The index of the error's path is that of the signer.
         case trust(CMSTrustError)
         /// No verifier can be made from the policy. The index of the error's path is that of the certificate or the list.
@@ -21,14 +25,19 @@ public struct CMSVerificationError: Error, Hashable, Sendable {
     public var code: Code {
         switch reason {
         case .structure(let error): Code(rawValue: error.kind.rawValue)
+        case .pem: .invalidPEM
         case .trust(let error), .policy(let error): Code(rawValue: error.kind.code)
         }
     }
 
-    /// The position of the fault, in bytes from the start of the received message; `nil` if there is none.
+    /// The position of the fault, in bytes from the start of the message; `nil` if there is none.
+    ///
+    /// Of a message in PEM, it is the position in the decoded message. If the code is ``Code/invalidPEM``, it is that in
+    /// the text.
     public var offset: Int? {
         switch reason {
         case .structure(let error): error.offset
+        case .pem(let error, _): error.offset
         case .trust(let error), .policy(let error): error.offset
         }
     }
@@ -39,7 +48,7 @@ public struct CMSVerificationError: Error, Hashable, Sendable {
     /// A Boolean value that indicates whether this host is at fault, not the message.
     package var isHostFault: Bool {
         switch reason {
-        case .structure: false
+        case .structure, .pem: false
         case .trust(let error), .policy(let error): error.kind.isHostFault
         }
     }
@@ -48,6 +57,7 @@ public struct CMSVerificationError: Error, Hashable, Sendable {
     package var path: ASN1Path {
         switch reason {
         case .structure(let error): error.path
+        case .pem(_, let path): path
         case .trust(let error), .policy(let error): error.path
         }
     }
@@ -57,7 +67,7 @@ public struct CMSVerificationError: Error, Hashable, Sendable {
         case .structure(let error):
             .structure(ASN1DecodingError(error.kind, offset: map(error.offset), path: error.path))
         case .trust(let error): .trust(error.mappingOffset(map))
-        case .policy: self
+        case .pem, .policy: self
         }
     }
 }
@@ -67,6 +77,7 @@ extension CMSVerificationError: CustomStringConvertible {
     public var description: String {
         switch reason {
         case .structure(let error): error.description
+        case .pem(let error, _): error.description
         case .trust(let error): error.path.index.map { "signer \($0): \(error)" } ?? error.description
         case .policy(let error): error.description
         }

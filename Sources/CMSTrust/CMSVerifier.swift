@@ -3,11 +3,12 @@ public import SignatureTrust
 public import Instants
 import SpanASN1
 package import SpanPKCS7
+import StrictText
 
 /// A verifier of signed messages: CMS (RFC 5652) and PKCS#7 (RFC 2315), with attached or detached content.
 ///
 /// ```swift
-/// let verifier = try CMSVerifier(policy: CMSPolicy(anchors: [TrustAnchor(der: root)]))
+/// let verifier = try CMSVerifier(policy: CMSPolicy(anchorsIn: roots))  // DER or PEM
 /// let message = try verifier.verify(bytes, at: now)
 /// guard message.contentType == .data else { … }
 /// use(message.content, signedBy: message.signers)
@@ -32,12 +33,13 @@ public final class CMSVerifier: Sendable {
     ///     order, and the reason: the policy does not accept its key, libcrypto cannot read it, or another certificate
     ///     issued it. The verifier is made of the others.
     /// - Throws: The error of the first anchor if none can be used, or `untrusted-chain` if there is none; `malformed-certificate` for a certificate of the policy;
-    ///   `malformed-revocation-list`, `delta-revocation-list` or `unsupported-revocation-list` for a list, with its ``CMSVerificationError/index``; `algorithm-unavailable` if
-    ///   the policy accepts SHA-1 and libcrypto on this host does not verify it.
+    ///   `malformed-revocation-list`, `delta-revocation-list` or `unsupported-revocation-list` for a list, with its ``CMSVerificationError/index`` among the lists; `invalid-pem`
+    ///   for a file of certificates or lists, with its index among the files; `algorithm-unavailable` if the policy accepts SHA-1 and libcrypto on this host does not verify it.
     public init(
         policy: CMSPolicy, onRefusedAnchor: (Int, CMSVerificationError) -> Void = { _, _ in }
     ) throws(CMSVerificationError) {
         self.policy = policy
+        let policy = try policy.decodingPEM()
         do throws(CMSTrustError) {
             try CMSTrustError.trusting { () throws(SignatureTrustError) in try HostSelfTest.run(policy.algorithms) }
             let (chains, refused) = try CMSChainValidator.make(policy)
@@ -48,10 +50,11 @@ public final class CMSVerifier: Sendable {
         }
     }
 
-    /// Verifies a message in DER or BER.
+    /// Verifies a message in DER, BER or PEM.
     ///
     /// - Parameters:
-    ///   - received: The message, without bytes after it.
+    ///   - received: The message in binary, without bytes after it; or in PEM (RFC 7468): one block with any label, and
+    ///     perhaps text around it.
     ///   - detachedContent: The content of a detached message, exactly as it was signed.
     ///   - signer: The fingerprint of the certificate whose signers must pass, of which there must be one; the others are ignored. By default, all signers must pass.
     ///   - date: The date at which the chains must be valid, such as the current date or a date at which the message is
@@ -64,14 +67,15 @@ public final class CMSVerifier: Sendable {
         try verify(received, detachedContent, signer, date, usesSigningTimes: false)
     }
 
-    /// Verifies a message in DER or BER, at the signing time that each signer states.
+    /// Verifies a message in DER, BER or PEM, at the signing time that each signer states.
     ///
     /// Messages stay verifiable after certificates expire. But only the signer vouches for that time: someone who steals the
     /// key of an expired certificate can sign with an earlier date. If that matters, distrust the certificate, or verify at
     /// a date that you know.
     ///
     /// - Parameters:
-    ///   - received: The message, without bytes after it.
+    ///   - received: The message in binary, without bytes after it; or in PEM (RFC 7468): one block with any label, and
+    ///     perhaps text around it.
     ///   - detachedContent: The content of a detached message, exactly as it was signed.
     ///   - signer: The fingerprint of the certificate whose signers must pass, of which there must be one; the others are
     ///     ignored. By default, all signers must pass.
@@ -93,9 +97,15 @@ public final class CMSVerifier: Sendable {
         guard received.count <= policy.limits.maximumMessageByteCount else {
             throw .structure(ASN1DecodingError(.inputTooLarge, offset: policy.limits.maximumMessageByteCount))
         }
+        let binary: [UInt8]
+        do throws(PEMFileError) {
+            binary = try PEMFile(received)?.onlyContents() ?? received
+        } catch {
+            throw CMSVerificationError(reason: .pem(error, ASN1Path()))
+        }
         let message: ReceivedMessage
         do throws(ASN1DecodingError) {
-            message = try ReceivedMessage(received)
+            message = try ReceivedMessage(binary)
         } catch {
             throw .structure(error)
         }

@@ -33,7 +33,7 @@ extension Place {
         // Bytes around a binary receipt, or around a JWS where only receipts are accepted, are always refused.
         let family = String(name.prefix { $0 != "," })
         return Place(name, slot, choice, family: ["binary", "JWS"].contains(family) ? nil : family) { filling in
-            ArmorSubject(make(filling)).operations
+            ArmorSubject(make(filling)).operations(isPEM: family == "PEM")
         }
     }
 
@@ -116,7 +116,7 @@ private struct ArmorSubject {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    var operations: [Operation] {
+    func operations(isPEM: Bool) -> [Operation] {
         let bytes = bytes
         let text = String(decoding: bytes, as: UTF8.self)
         return [
@@ -129,7 +129,7 @@ private struct ArmorSubject {
                 return Work(Result { () throws(VerificationError) in try Verifiers.lenient.verify(bytes) })
             },
             .verdict(onLine: bytes), .answer(to: bytes),
-        ]
+        ] + (isPEM ? [.message(bytes)] : [])
     }
 }
 

@@ -183,6 +183,17 @@ private struct SignedMessage: Sendable {
     }
 }
 
+extension Operation {
+    static func message(_ bytes: [UInt8]) -> Operation {
+        Operation("CMSVerifier") {
+            Work(
+                Result { () throws(CMSVerificationError) in
+                    try Verifiers.messages.verify(bytes, at: ReceiptBuilder.defaultCreationDate)
+                })
+        }
+    }
+}
+
 /// The operations on a signed message.
 private final class MessageSubject {
     let bytes: [UInt8]
@@ -197,12 +208,7 @@ private final class MessageSubject {
             Operation("verifyReceipt, by a new verifier") { [self] in
                 Work(Result { () throws(VerificationError) in try Verifiers.make().verifyReceipt(bytes) })
             },
-            Operation("CMSVerifier") { [self] in
-                Work(
-                    Result { () throws(CMSVerificationError) in
-                        try Verifiers.messages.verify(bytes, at: ReceiptBuilder.defaultCreationDate)
-                    })
-            },
+            .message(bytes),
             Operation("names, attributes and extensions") { [self] in
                 var count = 0
                 do {

@@ -1,15 +1,22 @@
+import SpanASN1
+
 /// The blocks of a PEM file, decoded. The text between them is explanatory (RFC 7468, 2).
 public struct PEMFile: Sendable {
     public struct Block: Sendable {
         /// The label, such as `CERTIFICATE` or `PKCS7`.
         public let label: String
         public let bytes: [UInt8]
+        /// The position of the block, in bytes from the start of the file.
+        public let offset: Int
     }
 
     public let blocks: [Block]
 
-    /// Returns `nil` if no line of the text begins a block.
+    /// Returns `nil` if the file is binary, or no line of it begins a block.
+    ///
+    /// Binary data can contain PEM, which is its content and not the message.
     public init?(_ text: [UInt8]) throws(PEMFileError) {
+        if [0x30, 0x31].contains(where: { text.span.isElement(tag: $0) }) { return nil }
         var blocks: [Block] = []
         var position = 0
         while let start = PEMBlock.firstStart(in: text.span, from: position) {
@@ -23,7 +30,7 @@ public struct PEMFile: Sendable {
                 blocks.append(
                     Block(
                         label: String(decoding: text[block.label], as: UTF8.self),
-                        bytes: try Base64.decode(text[block.body].span, as: .pem)))
+                        bytes: try Base64.decode(text[block.body].span, as: .pem), offset: start))
             } catch {
                 throw PEMFileError(.invalidBase64, offset: block.body.lowerBound + error.offset)
             }
@@ -31,6 +38,23 @@ public struct PEMFile: Sendable {
         }
         guard !blocks.isEmpty else { return nil }
         self.blocks = blocks
+    }
+
+    /// Returns the contents of the only block of a file.
+    ///
+    /// - Throws: `severalBlocks` if there are several: one verdict would be taken for that of all.
+    public func onlyContents() throws(PEMFileError) -> [UInt8] {
+        guard blocks.count == 1 else { throw PEMFileError(.severalBlocks, offset: blocks[1].offset) }
+        return blocks[0].bytes
+    }
+
+    /// Returns the contents of the blocks with a label. A PEM file may have other blocks, such as a private key.
+    ///
+    /// - Throws: `missingBlock` if there is none.
+    public func contents(labelled label: String) throws(PEMFileError) -> [[UInt8]] {
+        let contents = blocks.filter { $0.label.hasSameBytes(as: label) }.map(\.bytes)
+        guard !contents.isEmpty else { throw PEMFileError(.missingBlock, offset: blocks[0].offset) }
+        return contents
     }
 
     /// Returns a block, without a line feed at its end (RFC 7468, 2).
@@ -48,15 +72,28 @@ public struct PEMFileError: Error, Hashable, Sendable {
     public enum Kind: Hashable, Sendable {
         case block(PEMError.Kind)
         case invalidBase64
+        /// A file of one block has another one.
+        case severalBlocks
+        /// No block has the required label.
+        case missingBlock
     }
 
     public let kind: Kind
     /// The position of the fault, in bytes from the start of the text.
     public let offset: Int
 
-    init(_ kind: Kind, offset: Int) {
+    public init(_ kind: Kind, offset: Int) {
         self.kind = kind
         self.offset = offset
+    }
+}
+
+extension Span<UInt8> {
+    /// Returns whether the bytes begin with an element, by default a SEQUENCE, whose length is in the long or indefinite
+    /// form, or is theirs. A text could also begin with `0`.
+    public func isElement(tag: UInt8 = 0x30) -> Bool {
+        guard count >= 2, self[0] == tag else { return false }
+        return self[1] >= 0x80 || Int(self[1]) == count - 2
     }
 }
 
@@ -68,6 +105,8 @@ extension PEMFileError: CustomStringConvertible {
             case .block(.labelMismatch): "a PEM block ends with another label than it began with"
             case .block(.unfinished): "a PEM block without an end"
             case .invalidBase64: "invalid base64 in a PEM block"
+            case .severalBlocks: "a second PEM block where one is required"
+            case .missingBlock: "no PEM block has the required label: the first one"
             }
         return "\(explanation) at byte \(offset)"
     }

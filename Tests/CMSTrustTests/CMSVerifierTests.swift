@@ -45,18 +45,19 @@ import Testing
         #expect(signer.kind == .ecdsa)
     }
 
-    @Test func `a detached content is the result's content`() throws {
-        let builder = CMSMessages.builder(authority, content: CMSMessages.text)
+    @Test(arguments: [CMSMessages.text, Array("-----BEGIN CMS-----\nAAAA\n-----END CMS-----\n".utf8)])
+    func `a detached content is the result's content, also one that is PEM`(content: [UInt8]) throws {
+        let builder = CMSMessages.builder(authority, content: content)
         var detached = builder
         detached.content = nil
         // The signature is over the content; only the container lacks it.
         let signature = try signature(of: builder)
-        detached.signers[0].signedAttributes = [.contentType(nil), try .messageDigest(sha256(CMSMessages.text))]
+        detached.signers[0].signedAttributes = [.contentType(nil), try .messageDigest(sha256(content))]
         detached.signers[0].signature = signature
-        let message = try CMSMessages.verify(detached.encoded(), policy, content: CMSMessages.text)
-        #expect(Array(message.content) == CMSMessages.text)
+        let message = try CMSMessages.verify(detached.encoded(), policy, content: content)
+        #expect(Array(message.content) == content)
         #expect(try CMSMessages.refusal(detached.encoded(), policy)?.code == .missingContent)
-        let refusal = try CMSMessages.refusal(builder.encoded(), policy, content: CMSMessages.text)
+        let refusal = try CMSMessages.refusal(builder.encoded(), policy, content: content)
         #expect(refusal?.code == .unexpectedContent)
     }
 

@@ -11,7 +11,7 @@ import Testing
 struct NotAMail: Error {}
 
 func open(_ message: [UInt8], root: [UInt8], at now: Instant) throws -> ArraySlice<UInt8> {
-    var policy = CMSPolicy(anchors: [try TrustAnchor(der: root)])
+    var policy = try CMSPolicy(anchorsIn: root)
     policy.purposes = [.emailProtection]
     let verified = try CMSVerifier(policy: policy).verify(message, at: now)
     guard verified.contentType == .data else { throw NotAMail() }

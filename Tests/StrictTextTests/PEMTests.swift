@@ -45,6 +45,28 @@ import Testing
         #expect(try PEMFile(Array(Self.block.utf8))?.blocks.map(\.bytes) == [[0, 1, 2]])
     }
 
+    @Test func `a binary file has no blocks, whatever it contains`() throws {
+        let block = Array(("\n" + Self.block).utf8)
+        for bytes in [[0x30, UInt8(block.count)] + block, [0x31, UInt8(block.count)] + block, [0x30, 0x80] + block] {
+            #expect(try PEMFile(bytes) == nil)
+        }
+        for bytes in [[0x30, UInt8(block.count - 1)] + block, [0x04, UInt8(block.count)] + block] {
+            #expect(try PEMFile(bytes)?.blocks.map(\.offset) == [3])
+        }
+    }
+
+    @Test func `a file has one block, or those with a label`() throws {
+        let other = "-----BEGIN A-----\nAA==\n-----END A-----"
+        func file(_ text: String) throws -> PEMFile { try #require(try PEMFile(Array(text.utf8))) }
+        #expect(try file(other).onlyContents() == [0])
+        let both = try file(Self.block + "\n" + other + "\n" + other)
+        #expect(try both.contents(labelled: "A") == [[0], [0]])
+        #expect(throws: PEMFileError(.severalBlocks, offset: Self.block.utf8.count + 1)) { try both.onlyContents() }
+        for label in ["B", "a", "", "PKCS"] {
+            #expect(throws: PEMFileError(.missingBlock, offset: 0)) { try both.contents(labelled: label) }
+        }
+    }
+
     @Test(
         arguments: [
             (block, 0), ("\n\(block)", 1), ("text\n\(block)", 5), ("text\r\n\(block)", 6), ("text \(block)", nil),

@@ -1,3 +1,5 @@
+import StrictText
+
 extension ReceivedEvidence {
     /// What evidence is by its beginning. Nothing is decoded.
     package enum Beginning: Sendable {
@@ -23,7 +25,7 @@ extension ReceivedEvidence {
         }
 
         private static func ofAny(_ input: Span<UInt8>, _ limits: VerificationLimits) throws(InputError) -> Self {
-            if !isBinary(input) {
+            if !input.isElement() {
                 var limit = limits.maximumReceiptByteCount
                 for kind in EvidenceKind.recognizable { limit = max(limit, kind.maximumByteCount(limits)) }
                 try ReceiptText.checkCount(of: input, limit)
@@ -35,7 +37,7 @@ extension ReceivedEvidence {
         }
 
         private static func ofReceipt(_ input: Span<UInt8>, _ limits: VerificationLimits) throws(InputError) -> Self {
-            if isBinary(input) {
+            if input.isElement() {
                 guard input.count <= limits.maximumReceiptByteCount else {
                     throw InputError(.inputTooLarge, armor: .binary, offset: limits.maximumReceiptByteCount)
                 }
@@ -43,13 +45,6 @@ extension ReceivedEvidence {
             }
             try ReceiptText.checkCount(of: input, limits.maximumReceiptByteCount)
             return ReceiptText(input).startOfObject.map { .object(start: $0) } ?? .text(.receipt)
-        }
-
-        /// Whether the input begins with a SEQUENCE, or an element with another tag, whose length is in the long or indefinite form, or is that of the input. (A text
-        /// could also begin with `0`.)
-        package static func isBinary(_ input: Span<UInt8>, tag: UInt8 = 0x30) -> Bool {
-            guard input.count >= 2, input[0] == tag else { return false }
-            return input[1] >= 0x80 || Int(input[1]) == input.count - 2
         }
     }
 }

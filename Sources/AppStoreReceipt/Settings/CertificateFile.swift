@@ -13,8 +13,7 @@ public struct CertificateFile: Sendable {
         bytes.removeByteOrderMark()
         let file: PEMFile?
         do throws(PEMFileError) {
-            // What a binary file contains is not the text around it.
-            file = ReceivedEvidence.Beginning.isBinary(bytes.span) ? nil : try PEMFile(bytes)
+            file = try PEMFile(bytes)
         } catch {
             throw .malformedPEM(error)
         }

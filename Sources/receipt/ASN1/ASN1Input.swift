@@ -12,10 +12,6 @@ enum ASN1Input {
     static func parts(of received: [UInt8]) throws(ASN1InputError) -> [Part] {
         guard !received.isEmpty else { throw .empty }
         guard received.count < FileInput.maximumFileByteCount else { throw .tooLarge }
-        // A message in DER can contain PEM, which is its content and no text around it.
-        if [0x30, 0x31].contains(where: { ReceivedEvidence.Beginning.isBinary(received.span, tag: $0) }) {
-            return [Part(source: nil, bytes: received)]
-        }
         do throws(PEMFileError) {
             if let file = try PEMFile(received) { return file.blocks.map { Part(source: $0.label, bytes: $0.bytes) } }
         } catch {
