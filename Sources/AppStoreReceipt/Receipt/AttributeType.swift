@@ -168,7 +168,8 @@ extension AttributeType {
         Row(.promotionalOfferID, "promotional offer id", "promotional_offer_id", .utf8String, .answers),
     ]
 
-    /// How ``PurchaseField`` stores the values of ``purchaseRows``: three bits for each attribute, from 1721 down to 1701.
+    /// How ``PurchaseField`` stores the values of ``purchaseRows``: three bits for each attribute, from 1721 down to 1701. A value for
+    /// 1722 or later needs a wider word.
     ///
     /// It is a word because a table or a switch makes the hot loop a tenth slower. `AttributeTableTests` compares it with the rows.
     @inline(__always)
