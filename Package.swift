@@ -9,14 +9,14 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
-/// `.ci/run` has the code under test optimized, since running it takes longer than compiling it. Tests are not: they crash the optimizer of Swift 6.3.1.
+/// `.ci/run` has the code under test optimized where running it takes longer than compiling it. Tests are not: they crash the optimizer of Swift 6.3.1.
 let optimization: [SwiftSetting] =
     Context.environment["RECEIPT_OPTIMIZED"] == "1"
     ? [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))] : []
 
-/// A library or executable target under `Sources/`, with the settings all of them share.
-func target(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: settings + optimization)
+/// A library target under `Sources/`, with the settings all of them share.
+func target(_ name: String, _ dependencies: [Target.Dependency], runsLong: Bool = true) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: settings + (runsLong ? optimization : []))
 }
 
 /// The tests of the target `name`, which mirror its sources.
@@ -87,10 +87,10 @@ let package = Package(
                 "Instants", "LargeMemory", "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "LibcryptoHandles",
             ]),
         // Apart, since whatever imports Foundation makes every program that links it load Foundation.
-        target("AppStoreReceiptFoundation", ["AppStoreReceipt"]),
-        target("AppStoreReceiptTestingFoundation", ["AppStoreReceiptTesting"]),
-        target("AppStoreSigningFoundation", ["AppStoreSigning"]),
-        target("CMSTrustFoundation", ["CMSTrust"]),
+        target("AppStoreReceiptFoundation", ["AppStoreReceipt"], runsLong: false),
+        target("AppStoreReceiptTestingFoundation", ["AppStoreReceiptTesting"], runsLong: false),
+        target("AppStoreSigningFoundation", ["AppStoreSigning"], runsLong: false),
+        target("CMSTrustFoundation", ["CMSTrust"], runsLong: false),
         // What a developer's server signs. Apart, so that who verifies has nothing of it.
         target("AppStoreSigning", ["Instants", "SpanASN1", "SpanPKCS7", "StrictText", "LibcryptoHandles"]),
         target(
@@ -98,9 +98,10 @@ let package = Package(
             [
                 "Instants", "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "AppStoreReceipt",
                 "LibcryptoHandles", "SeededRandom",
-            ]),
+            ], runsLong: false),
         target(
-            "ReceiptReport", ["Instants", "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "AppStoreReceipt"]),
+            "ReceiptReport", ["Instants", "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "AppStoreReceipt"],
+            runsLong: false),
         .executableTarget(
             name: "receipt",
             dependencies: [

@@ -26,13 +26,13 @@ let seededRandom = library("_SeededRandom")
 /// How much of its work a long test does.
 let sampling = library("_Sampling")
 
-/// `.ci/run` has the code under test optimized, since running it takes longer than compiling it. Tests are not: they crash the optimizer of Swift 6.3.1.
+/// `.ci/run` has the code under test optimized where running it takes longer than compiling it. Tests are not: they crash the optimizer of Swift 6.3.1.
 let optimization: [SwiftSetting] =
     Context.environment["RECEIPT_OPTIMIZED"] == "1"
     ? [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))] : []
 
-func target(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: settings + optimization)
+func target(_ name: String, _ dependencies: [Target.Dependency], runsLong: Bool = false) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: settings + (runsLong ? optimization : []))
 }
 
 /// The tests of the target `name`.
@@ -70,9 +70,10 @@ let package = Package(
             name: "CMicrohttpd", pkgConfig: "libmicrohttpd",
             providers: [.apt(["libmicrohttpd-dev"]), .brew(["libmicrohttpd"])]),
         // A thread, and a lock with a condition.
-        target("ServerThreads", []),
+        target("ServerThreads", [], runsLong: true),
         // Routes, limits, time limits, metrics, the log and the daemon. It does not know what a receipt is.
-        target("HTTPService", ["CMicrohttpd", largeMemory, instants, strictText, "ServerThreads"]),
+        target(
+            "HTTPService", ["CMicrohttpd", largeMemory, instants, strictText, "ServerThreads"], runsLong: true),
         // What the library answers, as routes; and the configuration.
         target(
             "ReceiptService", ["HTTPService", "LedgerService", "SupportDesk", strictText, library("AppStoreReceipt")]),
@@ -103,7 +104,7 @@ let package = Package(
             [
                 "CSQLite", "CLibpq", "CLibcurl", "CZlib", instants, strictText, libcryptoHandles, "ServerThreads",
                 library("AppStoreReceipt"),
-            ]),
+            ], runsLong: true),
         // Asks Apple's App Store Server API.
         target(
             "AppStoreServerAPI",
