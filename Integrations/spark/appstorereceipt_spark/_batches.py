@@ -121,6 +121,7 @@ def _line(verifier: Verifier, evidence: bytes, at: datetime | None) -> str:
     else:
         form = _in_form_of_receipt(json.loads(text, parse_int=_integer))
         environment = form["receipt"]["environment"]
+        environment = environment if environment in _ENVIRONMENTS.values() else None
         text = json.dumps(form)
     if at is None:
         return f'{{"verdict":{text}}}'
@@ -149,7 +150,11 @@ def _in_form_of_receipt(verdict: dict[str, Any]) -> dict[str, Any]:
     def of_purchase(type_: type, *names: str) -> Any:
         return value(type_, *((purchase, name) for name in names))
 
-    environment = value(str, (contents, "environment"), (contents, "receiptType"), (data, "environment"))
+    # As the library finds it: another member of this name says nothing.
+    if kind == "notification":
+        environment = value(str, *((contents.get(name), "environment") for name in ("data", "appData", "summary")))
+    else:
+        environment = value(str, (contents, "receiptType" if kind == "app_transaction" else "environment"))
     in_app = []
     if of_purchase(str, "transactionId", "transaction_id"):
         order = of_purchase(str, "webOrderLineItemId", "web_order_line_item_id") or ""

@@ -75,6 +75,19 @@ class BatchesTests(unittest.TestCase):
         self.assertEqual(rows[4]["purchases"][0]["revocation_date"].isoformat(), "2024-02-03T04:05:06+00:00")
         self.assertEqual(rows[4]["purchases"][0]["web_order_line_item_id"], "123")
 
+    def test_the_environment_is_the_one_that_the_library_finds(self) -> None:
+        purchase = {"productId": "pro", "transactionId": "7", "originalTransactionId": "5", "bundleId": "com.example.app",
+                    "environment": "Sandbox", "signedDate": DATE}
+        data = {"bundleId": "com.example.app", "environment": "Sandbox"}
+        # Members that Apple does not write here.
+        others: list[dict[str, Any]] = [{"environment": "Production"}, {"environment": "Moon"}, {"receiptType": "Production"}]
+        rows = self.rows(
+            *(self.mint("ec", {"notification": {"notificationType": "REFUND", "data": data} | other, "transaction": purchase}) for other in others),
+            self.mint("ec", {"notification": {"notificationType": "RENEWAL_EXTENSION", "summary": data}}),
+            at=datetime(2026, 1, 1, tzinfo=timezone.utc))
+        self.assertEqual([row["environment"] for row in rows], ["sandbox"] * 4)
+        self.assertEqual([len(row["entitlements"]) for row in rows], [1, 1, 1, 0])
+
     def test_what_is_no_evidence_is_a_row(self) -> None:
         texts = [None, "", "x", "{", "\u0000", "é" * 10, '{"receipt-data":1}']
         for rows in [self.rows(*texts), self.rows(*(text and text.encode() for text in texts), type=pa.binary())]:
