@@ -83,6 +83,7 @@ struct EntitlementsCommand: Command {
 extension Entitlements.Item {
     fileprivate var text: String {
         var words = [purchase.productID.printable]
+        if let environment = purchase.environment, environment != .production { words.append(environment.rawValue) }
         if case .consumable = access {
             words.append("quantity \(quantity)")
         } else if let seats, let periodSeats {

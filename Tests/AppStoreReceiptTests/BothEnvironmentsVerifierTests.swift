@@ -95,5 +95,10 @@ struct BothEnvironmentsVerifierTests {
             #expect(decision.refusals.first?.error.code == .environmentMismatch)
             #expect(decision.refusals.first?.error.expected == environment.rawValue && decision.httpStatus == 400)
         }
+        // What names no environment and decides nothing is no fault of who sent it.
+        let unclaim = try JWSBuilder.notification(
+            .unclaimSeats, about: "unclaimInfo", .object([.init("unclaimSeatIds", ["1"])])
+        ).signed(by: Minted.ellipticAuthority)
+        #expect(verifier.decision(on: [unclaim], in: .production).refusals.isEmpty)
     }
 }

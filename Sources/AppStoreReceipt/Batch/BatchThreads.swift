@@ -32,10 +32,13 @@ final class BatchThreads: Sendable {
         }
     }
 
-    /// Does some work on a thread, soon. Work that comes after ``finish()`` may never be done.
+    /// Does some work on a thread, soon; after ``finish()``, when the threads may have ended, at once on the caller's.
     func run(_ work: @escaping @Sendable () -> Void) {
-        withQueue { $0.work.append(work) }
-        available.signal()
+        let isQueued = withQueue { queue in
+            if !queue.isFinished { queue.work.append(work) }
+            return !queue.isFinished
+        }
+        if isQueued { available.signal() } else { work() }
     }
 
     /// Lets the threads end after the work that waits.

@@ -135,10 +135,11 @@ extension Decision.Piece.Outcome {
         }
     }
 
-    /// The outcome where one environment is decided in: evidence of another one, and of none, is refused.
+    /// The outcome where one environment is decided in: evidence of another one is refused, and what decides something for none.
     fileprivate func within(_ environment: AppStoreEnvironment) -> Self {
         guard case .verified(let evidence) = self, evidence.environment != environment else { return self }
         guard let found = evidence.environment else {
+            guard !evidence.signedPurchases.isEmpty || !evidence.renewals.isEmpty else { return self }
             return .refused(.policy(.missingEnvironment, expected: environment.rawValue))
         }
         return .refused(.policy(.environmentMismatch, found: found.rawValue, expected: environment.rawValue))

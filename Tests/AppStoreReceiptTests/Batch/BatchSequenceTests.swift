@@ -13,6 +13,15 @@ import Testing
         func increment() { value.add(1, ordering: .sequentiallyConsistent) }
     }
 
+    @Test func `work that comes after the threads have ended is done, and nobody waits for it for ever`() async {
+        let (threads, counter) = (BatchThreads(count: 2), Counter())
+        threads.run { counter.increment() }
+        threads.finish()
+        await threads.end()
+        threads.run { counter.increment() }
+        #expect(counter.count == 2)
+    }
+
     /// The numbers below an end, and how many of them were asked for.
     struct Numbers: Sequence, AsyncSequence {
         var end = Int.max
