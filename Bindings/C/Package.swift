@@ -30,7 +30,7 @@ let linkerFlags =
         + ["-use-ld=lld"]
         + [
             "--as-needed", "--version-script=\(Context.packageDirectory)/exports.map",
-            "-soname=libappstorereceipt.so.1",
+            "-soname=libappstorereceipt.so.2",
             "-z", "nodelete", "-z", "now",
         ].flatMap { ["-Xlinker", $0] }
         + (isSanitized ? [] : ["-Xlinker", "-z", "-Xlinker", "defs"])

@@ -5,8 +5,9 @@ import Musl
 #else
 import Darwin
 #endif
-import LibcryptoHandles
+import CLibcryptoShims
 import Instants
+import LibcryptoHandles
 
 /// The module's calls of the operating system.
 enum System {
@@ -26,13 +27,13 @@ enum System {
     /// - Parameter isCredential: Whether its group may read it.
     static func readSecretFile(_ path: String, isCredential: Bool) throws(InAppPurchaseKey.Fault) -> [UInt8] {
         guard !path.utf8.contains(0) else { throw .unreadable(ENOENT) }
-        // Opening a pipe would wait for its writer.
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor != -1 else { throw .unreadable(errno) }
+        let descriptor = unsafe receipt_open(path)
+        guard descriptor != -1 else { throw .unreadable(receipt_errno()) }
         defer { close(descriptor) }
         var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { throw .unreadable(errno) }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw .noFile }
+        guard unsafe fstat(descriptor, &status) == 0 else { throw .unreadable(receipt_errno()) }
+        // S_IFMT and S_IFREG
+        guard status.st_mode & 0o170000 == 0o100000 else { throw .noFile }
         guard status.st_mode & (isCredential ? 0o027 : 0o077) == 0 else { throw .accessibleToOthers }
         return try readAll(descriptor)
     }
@@ -46,9 +47,9 @@ enum System {
                 let free = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
                 return unsafe read(descriptor, free.baseAddress, free.count)
             }
-            if result == -1, errno == EINTR { continue }
+            if result == -1, receipt_errno() == EINTR { continue }
             guard result != -1 else {
-                let code = errno
+                let code = receipt_errno()
                 bytes.erase()
                 throw .unreadable(code)
             }

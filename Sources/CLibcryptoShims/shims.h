@@ -3,6 +3,7 @@
 // libcrypto as Swift sees it: the headers `LibcryptoHandles` uses, and functions for what Swift cannot import (macros).
 
 #include <errno.h>
+#include <fcntl.h>
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
@@ -24,6 +25,9 @@ static inline int receipt_is_allocation_failure(unsigned long error) {
 // `errno`, which is another one in each thread.
 static inline int receipt_errno(void) { return errno; }
 static inline void receipt_set_errno(int value) { errno = value; }
+
+// Opens a file to read it, and a pipe without waiting for its writer. Swift's own `open` and `errno` come with functions of mathematics that need glibc 2.35.
+static inline int receipt_open(const char *path) { return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); }
 
 // Initializes libcrypto, or returns 0 if its first locks would find no memory. OpenSSL 3.5 reports that as an error, and for an error it initializes itself, for which it
 // waits in `pthread_once` for ever. Without a file and a line, its `CRYPTO_malloc` reports nothing; and what is freed is the next that this thread's `malloc` returns.

@@ -37,7 +37,7 @@ final class Library
                 // Without ffi.preload, as on the command line.
                 $header = @file_get_contents(dirname(__DIR__) . '/dist/appstorereceipt.h')
                     ?: throw new \RuntimeException('dist/appstorereceipt.h is missing: run build');
-                self::$ffi = FFI::cdef($header, dirname(__DIR__) . '/dist/libappstorereceipt.so.1');
+                self::$ffi = FFI::cdef($header, dirname(__DIR__) . '/dist/libappstorereceipt.so.2');
             }
             self::$json = self::$ffi->new('char *');
             self::$length = self::$ffi->new('size_t');
