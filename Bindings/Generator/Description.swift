@@ -74,6 +74,16 @@ enum Description {
             return OutputMember(member.name, member.kind, isOptional: true, member.meaning)
         })
 
+    static let subscription = Record(
+        name: "Subscription",
+        summary:
+            "The state of a subscription, with what Apple signed last about its renewal. Nothing is known of that for family members, and for members to whom a seat is assigned.",
+        members: Subscription.members)
+
+    static let renewalOffer = Record(
+        name: "RenewalOffer", summary: "The offer for the next period of a subscription.",
+        members: Subscription.offerMembers)
+
     static let refusal = Record(
         name: "Refusal", summary: "A piece of evidence that was refused, by its place among those that were passed.",
         members: [
@@ -81,7 +91,7 @@ enum Description {
             OutputMember("message", .text),
         ])
 
-    static let records = [trust, entitlement, refusal, SigningMethod.record]
+    static let records = [trust, entitlement, subscription, renewalOffer, refusal, SigningMethod.record]
 
     static let error = Record(
         name: "VerificationError",
@@ -171,7 +181,7 @@ enum Description {
         ("`Signer`", SigningMethod.all.map(\.name)),
         ("the library", Method.allCases.filter { !$0.isOfVerifier }.map(\.rawValue)),
         ("`Evidence`", ["kind", "trust", "contents", "verdict", "verdict_json"]),
-        ("`Entitlements`", ["at", "items", "refused", "json", "error"]),
+        ("`Entitlements`", ["at", "items", "subscriptions", "refused", "json", "error"]),
         ("`Answer`", ["json", "error"]),
         ("`VerificationError`", error.members.map(\.name) + ["http_status"]),
     ]
@@ -198,6 +208,8 @@ extension OutputMember.Words {
         case .environment: "Where a purchase was made."
         case .reason: "Why a purchase gives nothing."
         case .productTypeSource: "Who says the type of a product: the evidence, or only an option."
+        case .priceIncrease: "The state of a price increase."
+        case .expirationIntent: "Why a subscription expired."
         }
     }
 

@@ -121,10 +121,11 @@ extension GeneratedFile {
 
             \(goComment("Entitlements", entitlements.summary, "are"))
             type Entitlements struct {
-            \tAt      time.Time
-            \tItems   []Entitlement
-            \tRefused []Refusal
-            \tJSON    []byte `json:"-"`
+            \tAt            time.Time
+            \tItems         []Entitlement
+            \tSubscriptions []Subscription
+            \tRefused       []Refusal
+            \tJSON          []byte `json:"-"`
             \t// \(entitlements.error)
             \tErr error `json:"-"`
             }
@@ -176,9 +177,10 @@ extension GeneratedFile {
                 case .text: "string"
                 case .texts: "[]string"
                 case .number: record.name == "Refusal" ? "int" : member.isOptional ? "*int64" : "int64"
-                case .flag: "bool"
+                case .flag: member.isOptional ? "*bool" : "bool"
                 case .date: member.isOptional ? "*time.Time" : "time.Time"
                 case .word(let words): words.type
+                case .object(let type): "*\(type)"
                 }
             return (member.name(on: .go), type, "`json:\"\(member.name)\"`", member.meaning(on: .go))
         }

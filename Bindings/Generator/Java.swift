@@ -114,9 +114,10 @@ extension GeneratedFile {
         case .text: "String"
         case .texts: "List<String>"
         case .number: number
-        case .flag: "boolean"
+        case .flag: member.isOptional ? "Boolean" : "boolean"
         case .date: "Instant"
         case .word(let words): words.type
+        case .object(let type): type
         }
     }
 
@@ -215,14 +216,16 @@ extension GeneratedFile {
          *
          * @param error \(Description.entitlements.error)
          */
-        public record Entitlements(Instant at, List<Entitlement> items, List<Refusal> refused, String json, VerificationError error) {
-            record Decided(Instant at, List<Entitlement> items, List<Json.Piece> refused) {}
+        public record Entitlements(
+            Instant at, List<Entitlement> items, List<Subscription> subscriptions, List<Refusal> refused, String json,
+            VerificationError error) {
+            record Decided(Instant at, List<Entitlement> items, List<Subscription> subscriptions, List<Json.Piece> refused) {}
 
             static Entitlements of(String json, VerificationError error) {
                 Decided decided = Json.record(json, Decided.class);
                 List<Refusal> refused = decided.refused().stream().map(piece -> new Refusal(
                     piece.index(), piece.error().code(), piece.error().category(), piece.error().message())).toList();
-                return new Entitlements(decided.at(), decided.items(), refused, json, error);
+                return new Entitlements(decided.at(), decided.items(), decided.subscriptions(), refused, json, error);
             }
         }
         """.lines

@@ -14,15 +14,21 @@ extension GeneratedFile {
         GeneratedFile(
             path: "node/index.js", region: "records",
             lines: ["const DATES = new Set(["]
-                + Description.records.flatMap(\.members).compactMap { member in
-                    if case .date = member.kind { "  '\(member.name)'," } else { nil }
-                } + ["]);"] + nodeEvidence),
+                + nodeDates.map { "  '\($0)'," } + ["]);"] + nodeEvidence),
         GeneratedFile(
             path: "node/index.js", region: "options",
             lines: Description.settings.map { "  \($0.own(.node)): ['\($0.own(.c))', '\($0.row.kind.rawValue)']," }),
         GeneratedFile(path: "node/index.js", region: "methods", lines: nodeMethods),
         GeneratedFile(path: "node/index.js", region: "signing", lines: SigningMethod.nodeMethods),
     ]
+
+    /// The names of the members that are dates, each once.
+    private static var nodeDates: [String] {
+        Description.records.flatMap(\.members).reduce(into: [String]()) { names, member in
+            guard case .date = member.kind, !names.contains(member.name) else { return }
+            names.append(member.name)
+        }
+    }
 
     // MARK: The addon
 
@@ -134,6 +140,7 @@ extension GeneratedFile {
             export interface Entitlements {
               at: Date;
               items: Entitlement[];
+              subscriptions: Subscription[];
               refused: Refusal[];
               json: string;
               /** \(entitlements.error) */
@@ -303,13 +310,14 @@ extension GeneratedFile {
                     case .date: "Date"
                     // A later version can add words.
                     case .word(let words): "\(words.type) | (string & {})"
+                    case .object(let type): type
                     }
                 let meaning = member.meaning(on: .node)
                 if !meaning.isEmpty { lines.append("  /** \(meaning) */") }
                 let none =
                     switch member.kind {
                     case .date, .number: " | null"
-                    case .text, .texts, .flag, .word: member.isNull ? " | null" : ""
+                    case .text, .texts, .flag, .word, .object: member.isNull ? " | null" : ""
                     }
                 lines.append("  \(member.name(on: .node))\(member.isOptional ? "?: \(type)\(none)" : ": \(type)");")
             }

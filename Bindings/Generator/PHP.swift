@@ -59,6 +59,7 @@ extension GeneratedFile {
                 case .date: phpOptional(member, found, "new DateTimeImmutable(\(found))")
                 case .word(let words):
                     phpOptional(member, found, "\(words.type)::tryFrom(\(found)) ?? \(words.type)::Unknown")
+                case .object(let type): phpOptional(member, found, "new \(type)(\(found))")
                 }
             lines.append("        $this->\(member.name(on: .php)) = \(value);")
         }
@@ -74,6 +75,7 @@ extension GeneratedFile {
             case .flag: "bool"
             case .date: "DateTimeImmutable"
             case .word(let words): words.type
+            case .object(let type): type
             }
         var meaning = member.meaning(on: .php)
         if case .texts = member.kind { meaning = "@var list<string> " + meaning }
@@ -219,6 +221,8 @@ extension GeneratedFile {
             public DateTimeImmutable $at;
             /** @var list<Entitlement> */
             public array $items;
+            /** @var list<Subscription> */
+            public array $subscriptions;
             /** @var list<Refusal> */
             public array $refused;
 
@@ -228,6 +232,10 @@ extension GeneratedFile {
                 $members = json_decode($json, true, flags: JSON_THROW_ON_ERROR);
                 $this->at = new DateTimeImmutable($members['at']);
                 $this->items = array_map(static fn (array $item) => new Entitlement($item), $members['items']);
+                $this->subscriptions = array_map(
+                    static fn (array $subscription) => new Subscription($subscription),
+                    $members['subscriptions'],
+                );
                 $this->refused = array_map(static fn (array $piece) => new Refusal($piece + $piece['error']), $members['refused']);
             }
         }

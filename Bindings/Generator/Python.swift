@@ -111,9 +111,24 @@ extension GeneratedFile {
 
             """.lines + [
                 "@dataclass(frozen=True)", "class Entitlements:", "    \"\"\"\(entitlements.summary)\"\"\"", "",
-                "    at: datetime", "    items: list[Entitlement]", "    refused: list[Refusal]", "    json: str",
+                "    at: datetime", "    items: list[Entitlement]", "    subscriptions: list[Subscription]",
+                "    refused: list[Refusal]", "    json: str",
                 "    error: VerificationError | None", "    \"\"\"\(entitlements.error)\"\"\"",
             ]
+                + """
+
+                    @classmethod
+                    def _of(cls, text: str, error: VerificationError | None) -> Entitlements:
+                        answer = json.loads(text)
+                        return cls(
+                            at=_date(answer["at"]),
+                            items=[Entitlement._of(item) for item in answer["items"]],
+                            subscriptions=[Subscription._of(subscription) for subscription in answer["subscriptions"]],
+                            refused=[Refusal._of({**piece["error"], **piece}) for piece in answer["refused"]],
+                            json=text,
+                            error=error,
+                        )
+                """.lines
     }
 
     private static func pythonMember(_ member: OutputMember) -> [String] {
@@ -130,6 +145,7 @@ extension GeneratedFile {
             case .flag: "bool"
             case .date: "datetime"
             case .word(let words): words.type
+            case .object(let type): type
             }
         return member.isOptional ? "\(type) | None" : type
     }
@@ -142,6 +158,8 @@ extension GeneratedFile {
         case .word(let words) where member.isOptional:
             "\(words.type)(members[\"\(member.name)\"]) if members.get(\"\(member.name)\") is not None else None"
         case .word(let words): "\(words.type)(\(value))"
+        case .object(let type):
+            "\(type)._of(members[\"\(member.name)\"]) if members.get(\"\(member.name)\") is not None else None"
         }
     }
 

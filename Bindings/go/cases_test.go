@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -103,9 +104,35 @@ func (c *sharedCase) options(t testing.TB) []Option {
 
 // compare compares the decisions with the members of the JSON.
 func (c *sharedCase) compare(t *testing.T, found *Entitlements) {
-	var expected struct{ Items []map[string]any }
+	var expected struct{ Items, Subscriptions []map[string]any }
 	if err := json.Unmarshal(found.JSON, &expected); err != nil || len(found.Items) != len(expected.Items) {
 		t.Fatal(err, len(found.Items), len(expected.Items))
+	}
+	if len(found.Subscriptions) != len(expected.Subscriptions) {
+		t.Fatal(len(found.Subscriptions), len(expected.Subscriptions))
+	}
+	for i, subscription := range expected.Subscriptions {
+		// The same members, with the dates as Go writes them.
+		text, err := json.Marshal(found.Subscriptions[i])
+		var own map[string]any
+		if err == nil {
+			err = json.Unmarshal(text, &own)
+		}
+		for name, value := range subscription {
+			if value == nil && own[name] == "" {
+				value = ""
+			}
+			if text, isText := value.(string); isText {
+				if date, err := time.Parse(time.RFC3339, text); err == nil {
+					value = date.Format(time.RFC3339Nano)
+				} else if strings.HasPrefix(text, "+") { // a year of five digits
+					value = nil
+				}
+			}
+			if err != nil || !reflect.DeepEqual(own[name], value) {
+				t.Error(err, name, own[name], value)
+			}
+		}
 	}
 	for i, item := range expected.Items {
 		own := found.Items[i]

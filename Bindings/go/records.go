@@ -82,6 +82,26 @@ const (
 	ProductTypeSourceSetting  ProductTypeSource = "setting"
 )
 
+// PriceIncrease is the state of a price increase. A later version can have other words.
+type PriceIncrease string
+
+const (
+	PriceIncreaseNone             PriceIncrease = "none"
+	PriceIncreasePending          PriceIncrease = "pending"
+	PriceIncreaseAgreedOrNotified PriceIncrease = "agreed-or-notified"
+)
+
+// ExpirationIntent is why a subscription expired. A later version can have other words.
+type ExpirationIntent string
+
+const (
+	ExpirationIntentCancelled             ExpirationIntent = "cancelled"
+	ExpirationIntentBillingError          ExpirationIntent = "billing-error"
+	ExpirationIntentPriceIncreaseDeclined ExpirationIntent = "price-increase-declined"
+	ExpirationIntentProductUnavailable    ExpirationIntent = "product-unavailable"
+	ExpirationIntentOther                 ExpirationIntent = "other"
+)
+
 // Trust is who signed the evidence. The certificates are SHA-256 fingerprints in hexadecimal.
 type Trust struct {
 	Authority     string    `json:"authority"`
@@ -164,6 +184,74 @@ func (e *Entitlement) UnmarshalJSON(text []byte) error {
 	return err
 }
 
+// Subscription is the state of a subscription, with what Apple signed last about its renewal. Nothing is known of that for family members, and for members to whom a seat is assigned.
+type Subscription struct {
+	// The original transaction; after a migration, the latest one. Its items name the app and the environment.
+	OriginalTransactionID string `json:"original_transaction_id"`
+	// The product of the period that decides.
+	ProductID string `json:"product_id"`
+	// The subscription group; none if it is not signed.
+	SubscriptionGroupID string `json:"subscription_group_id"`
+	// Whether the subscription gives access at the date.
+	GivesAccess bool `json:"gives_access"`
+	// The date access ends or ended, with the periods that follow the current one without a gap.
+	Until *time.Time `json:"until"`
+	// Whether the subscription will renew. This and what follows is what Apple signed last; none where nothing is
+	// known.
+	WillRenew *bool `json:"will_renew"`
+	// The product of the next period, if the subscription renews.
+	RenewsAs string `json:"renews_as"`
+	// The date Apple will charge for the next period.
+	RenewalDate *time.Time `json:"renewal_date"`
+	// The seats of the next period.
+	RenewsAsSeats *int64 `json:"renews_as_seats"`
+	// Whether access continues after the end of the period while Apple tries to charge.
+	InGracePeriod *bool `json:"in_grace_period"`
+	// The end of the billing grace period; none if there is none.
+	GracePeriodExpiresDate *time.Time `json:"grace_period_expires_date"`
+	// Whether Apple is still trying to charge for the next period.
+	InBillingRetry *bool `json:"in_billing_retry"`
+	// `none`, `pending`, or `agreed-or-notified`: the customer agreed, or was notified where no consent is required.
+	PriceIncrease PriceIncrease `json:"price_increase"`
+	// The price of the next period, in thousandths of the unit of the currency.
+	RenewalPrice *int64 `json:"renewal_price"`
+	// The currency, as an ISO 4217 code.
+	RenewalCurrency string `json:"renewal_currency"`
+	// Why the subscription expired; none if it has not expired. `price-increase-declined` also covers the price that
+	// follows an offer.
+	ExpirationIntent ExpirationIntent `json:"expiration_intent"`
+	// The offer for the next period; none without one.
+	RenewalOffer *RenewalOffer `json:"renewal_offer"`
+	// The date Apple signed what is known of the renewal. It ages.
+	AsOf *time.Time `json:"as_of"`
+}
+
+// UnmarshalJSON reads the members. A date in a year that RFC 3339 does not have, before 0 or after 9999, is nil.
+func (e *Subscription) UnmarshalJSON(text []byte) error {
+	type plain Subscription
+	dates := struct {
+		*plain
+		Until                  date `json:"until"`
+		RenewalDate            date `json:"renewal_date"`
+		GracePeriodExpiresDate date `json:"grace_period_expires_date"`
+		AsOf                   date `json:"as_of"`
+	}{plain: (*plain)(e)}
+	err := json.Unmarshal(text, &dates)
+	e.Until = dates.Until.time
+	e.RenewalDate = dates.RenewalDate.time
+	e.GracePeriodExpiresDate = dates.GracePeriodExpiresDate.time
+	e.AsOf = dates.AsOf.time
+	return err
+}
+
+// RenewalOffer is the offer for the next period of a subscription.
+type RenewalOffer struct {
+	// The number that Apple signs: 1 introductory, 2 promotional, 3 offer code, 4 win-back, 5 retention.
+	Type *int64 `json:"type"`
+	// The code of the offer, or the identifier of a promotional offer.
+	ID string `json:"id"`
+}
+
 // Refusal is a piece of evidence that was refused, by its place among those that were passed.
 type Refusal struct {
 	Index    int    `json:"index"`
@@ -243,10 +331,11 @@ func (e *Evidence) Verdict(into any) error { return json.Unmarshal(e.VerdictJSON
 
 // Entitlements are what the evidence of one customer gives access to. Refused pieces give access to nothing; the others count.
 type Entitlements struct {
-	At      time.Time
-	Items   []Entitlement
-	Refused []Refusal
-	JSON    []byte `json:"-"`
+	At            time.Time
+	Items         []Entitlement
+	Subscriptions []Subscription
+	Refused       []Refusal
+	JSON          []byte `json:"-"`
 	// The error of the first piece that was refused, if one was.
 	Err error `json:"-"`
 }

@@ -85,6 +85,20 @@ export type ProductTypeSource =
   | 'evidence'
   | 'setting';
 
+/** The state of a price increase. */
+export type PriceIncrease =
+  | 'none'
+  | 'pending'
+  | 'agreed-or-notified';
+
+/** Why a subscription expired. */
+export type ExpirationIntent =
+  | 'cancelled'
+  | 'billing-error'
+  | 'price-increase-declined'
+  | 'product-unavailable'
+  | 'other';
+
 /** Who signed the evidence. The certificates are SHA-256 fingerprints in hexadecimal. */
 export interface Trust {
   authority: string;
@@ -147,6 +161,54 @@ export interface Entitlement {
   environment?: Environment | (string & {});
 }
 
+/** The state of a subscription, with what Apple signed last about its renewal. Nothing is known of that for family members, and for members to whom a seat is assigned. */
+export interface Subscription {
+  /** The original transaction; after a migration, the latest one. Its items name the app and the environment. */
+  originalTransactionId: string;
+  /** The product of the period that decides. */
+  productId: string;
+  /** The subscription group; none if it is not signed. */
+  subscriptionGroupId?: string | null;
+  /** Whether the subscription gives access at the date. */
+  givesAccess: boolean;
+  /** The date access ends or ended, with the periods that follow the current one without a gap. */
+  until?: Date | null;
+  /** Whether the subscription will renew. This and what follows is what Apple signed last; none where nothing is known. */
+  willRenew?: boolean | null;
+  /** The product of the next period, if the subscription renews. */
+  renewsAs?: string | null;
+  /** The date Apple will charge for the next period. */
+  renewalDate?: Date | null;
+  /** The seats of the next period. */
+  renewsAsSeats?: number | null;
+  /** Whether access continues after the end of the period while Apple tries to charge. */
+  inGracePeriod?: boolean | null;
+  /** The end of the billing grace period; none if there is none. */
+  gracePeriodExpiresDate?: Date | null;
+  /** Whether Apple is still trying to charge for the next period. */
+  inBillingRetry?: boolean | null;
+  /** `none`, `pending`, or `agreed-or-notified`: the customer agreed, or was notified where no consent is required. */
+  priceIncrease?: PriceIncrease | (string & {}) | null;
+  /** The price of the next period, in thousandths of the unit of the currency. */
+  renewalPrice?: number | null;
+  /** The currency, as an ISO 4217 code. */
+  renewalCurrency?: string | null;
+  /** Why the subscription expired; none if it has not expired. `price-increase-declined` also covers the price that follows an offer. */
+  expirationIntent?: ExpirationIntent | (string & {}) | null;
+  /** The offer for the next period; none without one. */
+  renewalOffer?: RenewalOffer | null;
+  /** The date Apple signed what is known of the renewal. It ages. */
+  asOf?: Date | null;
+}
+
+/** The offer for the next period of a subscription. */
+export interface RenewalOffer {
+  /** The number that Apple signs: 1 introductory, 2 promotional, 3 offer code, 4 win-back, 5 retention. */
+  type?: number | null;
+  /** The code of the offer, or the identifier of a promotional offer. */
+  id?: string | null;
+}
+
 /** A piece of evidence that was refused, by its place among those that were passed. */
 export interface Refusal {
   index: number;
@@ -202,6 +264,7 @@ export class VerificationError extends Error {
 export interface Entitlements {
   at: Date;
   items: Entitlement[];
+  subscriptions: Subscription[];
   refused: Refusal[];
   json: string;
   /** The error of the first piece that was refused, if one was. */

@@ -72,6 +72,9 @@ const DATES = new Set([
   'next_change',
   'purchase_date',
   'expires_date',
+  'renewal_date',
+  'grace_period_expires_date',
+  'as_of',
 ]);
 
 class Evidence {
@@ -114,9 +117,11 @@ const isVerified = ({ status }) => status === VERIFIED;
 const answerOf = (outcome) => ({ json: jsonOf(outcome, CONFIGURATION), error: errorOf(outcome) });
 const entitlementsOf = (outcome) => {
   const json = jsonOf(outcome, REFUSED);
-  const { at, items, refused } = JSON.parse(json);
+  const { at, items, subscriptions, refused } = JSON.parse(json);
   const refusals = refused.map(({ index, error: { code, category, message } }) => ({ index, code, category, message }));
-  return { at: new Date(at), items: items.map(record), refused: refusals, json, error: errorOf(outcome) };
+  return {
+    at: new Date(at), items: items.map(record), subscriptions: subscriptions.map(record), refused: refusals, json, error: errorOf(outcome),
+  };
 };
 
 const usage = (name) => new VerificationError(

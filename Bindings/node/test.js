@@ -97,10 +97,15 @@ async function result(test, suffix) {
     }
     case 'entitlements': {
       const found = await verifier['entitlements' + suffix](evidence, test.date, test.environment);
-      const { items, refused } = JSON.parse(found.json);
+      const { items, subscriptions, refused } = JSON.parse(found.json);
       assert.deepStrictEqual(
         found.items.map((i) => [i.productId, i.access, i.givesAccess, i.grantable, i.environment]),
         items.map((i) => [i.product_id, i.access, i.gives_access, i.grantable, i.environment]), test.name);
+      assert.deepStrictEqual(
+        found.subscriptions.map((s) => [s.originalTransactionId, s.willRenew, s.renewsAs, s.priceIncrease, s.renewalOffer, s.asOf?.getTime()]),
+        subscriptions.map((s) => [
+          s.original_transaction_id, s.will_renew, s.renews_as, s.price_increase, s.renewal_offer, s.as_of === null ? undefined : Date.parse(s.as_of),
+        ]), test.name);
       assert.deepStrictEqual(found.refused.map((r) => [r.index, r.message]), refused.map((r) => [r.index, r.error.message]));
       return found;
     }

@@ -87,6 +87,16 @@ function run_case(array $case): array
                 array_map(
                     fn ($i) => [$i->productId, $i->access->value, $i->givesAccess, $i->grantable, $i->environment?->value],
                     $entitlements->items), $case['name']);
+            same(
+                array_map(
+                    fn ($s) => [$s['will_renew'], $s['renews_as_seats'], $s['price_increase'], $s['renewal_offer'], isset($s['as_of'])],
+                    $expected['subscriptions']),
+                array_map(
+                    fn ($s) => [
+                        $s->willRenew, $s->renewsAsSeats, $s->priceIncrease?->value,
+                        $s->renewalOffer === null ? null : (array) $s->renewalOffer, isset($s->asOf),
+                    ],
+                    $entitlements->subscriptions), $case['name']);
             foreach ($expected['items'] as $item) {
                 same((new Entitlement(['access' => 'later'] + $item))->access, Access::Unknown, $case['name']);
             }

@@ -88,6 +88,16 @@ extension JWSVector {
             "renewal-info-of-a-retention-offer", .renewalInfo, why: "The fifth type of offers, at the next renewal.",
             [.renewalInfo(), .member("offerType", 5)]),
         accepted(
+            "renewal-info-of-a-cancellation", .renewalInfo,
+            why: "Signed a second later: the customer declined a price increase.",
+            [
+                .renewalInfo(), .member("signedDate", .integer(date + 1000)), .member("autoRenewStatus", 0),
+                .member("autoRenewProductId", "pro.year"), .member("renewalQuantity", 2),
+                .member("expirationIntent", 3), .member("priceIncreaseStatus", 0),
+                .member("isInBillingRetryPeriod", false), .member("gracePeriodExpiresDate", .integer(date + 500)),
+                .member("offerType", 2), .member("offerIdentifier", "summer"),
+            ]),
+        accepted(
             "notification-of-unclaimed-seats", .notification, why: "The claims of the developer's server that end.",
             notification(.unclaimSeats) + [
                 .member("data", nil),

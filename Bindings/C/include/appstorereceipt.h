@@ -314,12 +314,13 @@ enum {
  * date          the date to decide for; usually ASR_DATE_NOW. It must not be ASR_DATE_SIGNING.
  * environment   the environment to decide in: an ASR_ENVIRONMENT. Pieces of another are refused as "environment-mismatch". Nobody pays in the
  *               sandbox, so that options with several environments need one: ASR_ENVIRONMENT_ONLY is for options with one.
- * json          receives {"schema":1,"at":…,"items":[…],"accepted":[…],"refused":[…]}. Each transaction is one item:
+ * json          receives {"schema":1,"at":…,"items":[…],"subscriptions":[…],"accepted":[…],"refused":[…]}. Each transaction is one item:
  *                   {"transaction_id":…,"original_transaction_id":…,"product_id":…,"access":…,
  *                    "gives_access":…,"grantable":…,"until":…,"quantity":…,…}
  *               "access" is "active", "owned", "consumable", "not-yet", "expired", "revoked", "upgraded", "length-unknown" or "undetermined".
  *               "gives_access" is true if the product may be used at the date. "grantable" is true if the transaction can be granted, once:
- *               it gives access, or is a consumable with a quantity of at least 1. Each piece that is accepted is {"index":…}, and each that is refused
+ *               it gives access, or is a consumable with a quantity of at least 1. Each subscription is one object with "gives_access", "until" and what
+ *               Apple signed last about its renewal, such as "will_renew"; null where that is not known. Each piece that is accepted is {"index":…}, and each that is refused
  *               {"index":…,"error":{…}}, where the index counts from 0. One that was in something else has "unwrapped". The refused pieces give access to nothing.
  *
  * RETURN VALUE  ASR_VERIFIED if all pieces were verified. ASR_HOST with "algorithm-unavailable", "out-of-memory" or "libcrypto-failure" if this

@@ -93,6 +93,25 @@ public final class CasesTest {
                 String.valueOf(item.environment()))).toList();
     }
 
+    @SuppressWarnings("unchecked")
+    static List<List<Object>> renewals(String json) {
+        return ((List<Map<String, Object>>) Json.members(json).get("subscriptions")).stream()
+            .map(each -> {
+                Map<String, Object> offer = (Map<String, Object>) each.get("renewal_offer");
+                Object asOf = each.get("as_of");
+                return Arrays.asList(
+                    each.get("will_renew"), each.get("renews_as_seats"), each.get("price_increase"),
+                    offer == null ? null : offer.get("id"), asOf == null ? null : Instant.parse((String) asOf));
+            }).toList();
+    }
+
+    static List<List<Object>> renewals(Entitlements found) {
+        return found.subscriptions().stream()
+            .map(each -> Arrays.<Object>asList(
+                each.willRenew(), each.renewsAsSeats(), each.priceIncrease() == null ? null : each.priceIncrease().toString(),
+                each.renewalOffer() == null ? null : each.renewalOffer().id(), each.asOf())).toList();
+    }
+
     static String idJson(String id) {
         return "{\"transaction_id\":" + (id == null ? "null" : '"' + id + '"') + "}";
     }
@@ -115,6 +134,7 @@ public final class CasesTest {
                     error = entitlements.error();
                     same(Instant.ofEpochMilli(test.date), entitlements.at(), test.name);
                     same(decisions(json), decisions(entitlements), test.name);
+                    same(renewals(json), renewals(entitlements), test.name);
                 }
                 case "answer" -> {
                     Answer answer = verifier.answer(evidence[0], test.latestReceiptInfo);

@@ -14,6 +14,8 @@ final readonly class Entitlements
     public DateTimeImmutable $at;
     /** @var list<Entitlement> */
     public array $items;
+    /** @var list<Subscription> */
+    public array $subscriptions;
     /** @var list<Refusal> */
     public array $refused;
 
@@ -23,6 +25,10 @@ final readonly class Entitlements
         $members = json_decode($json, true, flags: JSON_THROW_ON_ERROR);
         $this->at = new DateTimeImmutable($members['at']);
         $this->items = array_map(static fn (array $item) => new Entitlement($item), $members['items']);
+        $this->subscriptions = array_map(
+            static fn (array $subscription) => new Subscription($subscription),
+            $members['subscriptions'],
+        );
         $this->refused = array_map(static fn (array $piece) => new Refusal($piece + $piece['error']), $members['refused']);
     }
 }

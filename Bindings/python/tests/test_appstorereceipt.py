@@ -109,6 +109,11 @@ class Cases(unittest.TestCase):
         self.assertEqual([i.environment for i in found.items], [i.get("environment") for i in expected["items"]])
         self.assertEqual([(i.gives_access, i.grantable) for i in found.items], [(i["gives_access"], i["grantable"]) for i in expected["items"]])
         self.assertEqual([i.until is None for i in found.items], [(i["until"] or "+")[0] in "+-" for i in expected["items"]])
+        dates = {"until", "renewal_date", "grace_period_expires_date", "as_of"}
+        for own, subscription in zip(found.subscriptions, expected["subscriptions"], strict=True):
+            members = {name: appstorereceipt._date(value) if name in dates else value for name, value in subscription.items()}
+            offer = own.renewal_offer and vars(own.renewal_offer)
+            self.assertEqual({**vars(own), "renewal_offer": offer}, members)
         self.assertEqual([(r.index, r.message) for r in found.refused], [(r["index"], r["error"]["message"]) for r in expected["refused"]])
 
     def test_real_receipts_have_the_verdicts_of_the_command(self):

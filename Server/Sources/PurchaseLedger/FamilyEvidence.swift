@@ -117,16 +117,18 @@ struct FamilyEvidence {
         if let row = known.first {
             let date = try row.date(0)
             if date > renewal.signedDate { return }
-            if date == renewal.signedDate, try !row.text(1).utf8.lexicographicallyPrecedes(text.utf8) { return }
+            // What was signed at the same time is ordered as in decisions, so that the order of arrival decides nothing.
+            if date == renewal.signedDate {
+                let stored: SubscriptionRenewal = try StoredJSON.decode(row.text(1))
+                guard stored.isSuperseded(by: renewal) else { return }
+            }
         }
-        // What was signed at the same time is ordered by its text, so that the order of arrival decides nothing.
         try connection.write(
             """
             INSERT INTO renewals VALUES ($1, $2, $3, $4)
             ON CONFLICT (environment, original_transaction_id) DO UPDATE
             SET signed_date = excluded.signed_date, renewal = excluded.renewal
-            WHERE renewals.signed_date < excluded.signed_date
-                OR (renewals.signed_date = excluded.signed_date AND renewals.renewal < excluded.renewal)
+            WHERE renewals.signed_date <= excluded.signed_date
             """,
             key + [SQLValue(renewal.signedDate), .text(text)])
     }

@@ -342,18 +342,23 @@ struct Periods {
     /// Extends the last period that each renewal information is about until the end of its grace period.
     mutating func extendByGrace(_ all: [SubscriptionRenewal]) {
         guard !all.isEmpty else { return }
-        /// Renewal information has no bundle id. Original transaction ids are unique in an environment.
+        /// Renewal information has no bundle id of its own. Original transaction ids are unique in an environment.
         struct Key: Hashable {
             let environment: AppStoreEnvironment?
             let id: UTF8Bytes
         }
-        var subscriptionsByID: [Key: [Int]] = [:]
+        var subscriptionsByID: [Key: [UTF8Bytes?: Int]] = [:]
         for (key, subscription) in self.subscriptionsByID where key.member == nil {
-            subscriptionsByID[Key(environment: key.environment, id: key.id), default: []].append(subscription)
+            subscriptionsByID[Key(environment: key.environment, id: key.id), default: [:]][key.bundleID] = subscription
         }
         for renewal in all.sorted(by: SignatureOrder.init, <) {
             let key = Key(environment: renewal.environment, id: UTF8Bytes(renewal.originalTransactionID))
-            for subscription in subscriptionsByID[key] ?? [] { renewals[subscription] = renewal }
+            guard let apps = subscriptionsByID[key] else { continue }
+            let named = renewal.bundleID.map { apps[UTF8Bytes($0)] }
+            // Without an app, it is nobody's if two apps have the id.
+            if let subscription = named ?? (apps.count == 1 ? apps.values.first : nil) {
+                renewals[subscription] = renewal
+            }
         }
         for (subscription, renewal) in renewals {
             guard let graceEnd = renewal.gracePeriodExpiresDate else { continue }
@@ -436,6 +441,7 @@ struct Periods {
         let begun = order.filter { moment.hasBegun(periods[$0].start) }
         guard let current = begun.last(where: { item($0).access.givesAccess }) ?? begun.last else { return nil }
         let period = periods[current]
+        let isOfBuyer = period.transactions.allSatisfy { transactions[$0].purchase.isOfBuyer }
         let isActive = item(current).access.givesAccess
         var expiry: Instant
         if isActive {
@@ -452,7 +458,7 @@ struct Periods {
         return Subscription(
             periods: order.map(item), currentPeriod: item(current),
             expiresDate: expiry, isInGracePeriod: isActive && period.expires.map { $0 <= moment.date } ?? false,
-            renewal: renewals[index])
+            renewal: isOfBuyer ? renewals[index] : nil)
     }
 }
 

@@ -24,6 +24,7 @@ struct PurchaseOrder {
 /// The place of evidence about a transaction or a subscription: by the date of its signature.
 ///
 /// What was signed together is ordered so that a revocation, the larger part of two, an upgrade and the larger values count, and then by its text.
+/// The longer text of renewal information counts: an earlier version of this library stored fewer of its values.
 struct SignatureOrder {
     private let values: (Instant, Int64, Int64, Int64, Int64, Int64)
     private let text: [UInt8]
@@ -38,15 +39,23 @@ struct SignatureOrder {
     }
 
     init(_ renewal: SubscriptionRenewal) {
+        text = renewal.text
         values = (
             renewal.signedDate, (renewal.gracePeriodExpiresDate ?? .distantPast).millisecondsSince1970,
-            renewal.autoRenewStatus?.rawValue ?? -1, (renewal.renewalDate ?? .distantPast).millisecondsSince1970, 0, 0
+            renewal.autoRenewStatus?.rawValue ?? -1, (renewal.renewalDate ?? .distantPast).millisecondsSince1970,
+            Int64(text.count), 0
         )
-        text = renewal.text
     }
 
     static func < (lhs: Self, rhs: Self) -> Bool {
         lhs.values == rhs.values ? lhs.text.lexicographicallyPrecedes(rhs.text) : lhs.values < rhs.values
+    }
+}
+
+extension SubscriptionRenewal {
+    /// Returns whether the other counts, of two about one subscription: the one that Apple signed later.
+    @_spi(Ledger) public func isSuperseded(by other: SubscriptionRenewal) -> Bool {
+        SignatureOrder(self) < SignatureOrder(other)
     }
 }
 

@@ -16,9 +16,11 @@ public struct Subscription: Hashable, Sendable {
     public let expiresDate: Instant
     /// A Boolean value that indicates whether access continues after the end of the period, because Apple is still trying to charge.
     public let isInGracePeriod: Bool
-    /// What Apple has signed about the next renewal; `nil` if it is not known what comes after ``expiresDate``.
+    /// What Apple signed last about the next renewal; `nil` if it is not known what comes after ``expiresDate``, and for
+    /// family members and for members to whom a seat is assigned, whose buyer renews.
     ///
-    /// Receipts and transactions do not contain it. Ask the App Store Server API (Get All Subscription Statuses), or pass renewal information and notifications.
+    /// It is of the same environment, app and original transaction, whatever the order in which it arrived. It ages:
+    /// see ``SubscriptionRenewal/signedDate``. Receipts and transactions do not contain it. Ask the App Store Server API (Get All Subscription Statuses), or pass renewal information and notifications.
     public let renewal: SubscriptionRenewal?
 
     /// The original transaction id; after a migration, the latest.
@@ -43,5 +45,60 @@ public struct Subscription: Hashable, Sendable {
         case .off?: false
         default: nil
         }
+    }
+}
+
+extension Subscription {
+    /// What ``renewal`` says of a price increase; `nil` if it is not known.
+    public var priceIncrease: PriceIncrease? {
+        guard let renewal else { return nil }
+        return switch renewal.priceIncreaseStatus {
+        case nil: PriceIncrease.none
+        case .pending?: .pending
+        case .accepted?: .agreedOrNotified
+        default: nil
+        }
+    }
+
+    /// The reason the subscription expired, as ``renewal`` says it; `nil` if it has not expired, or if it is not known.
+    public var expirationReason: ExpirationReason? {
+        switch renewal?.expirationIntent {
+        case .cancelled?: .cancelled
+        case .billingError?: .billingError
+        case .priceIncreaseNotAccepted?: .priceIncreaseDeclined
+        case .productUnavailable?: .productUnavailable
+        case .other?: .other
+        default: nil
+        }
+    }
+
+    /// The states of a price increase
+    /// ([`priceIncreaseStatus`](https://developer.apple.com/documentation/appstoreserverapi/priceincreasestatus)). The
+    /// raw values are those of JSON.
+    @nonexhaustive
+    public enum PriceIncrease: String, Hashable, Sendable, CaseIterable {
+        /// There is none.
+        case none
+        /// The customer has not answered.
+        case pending
+        /// The customer agreed, or was notified where no consent is required. Apple does not say which.
+        case agreedOrNotified = "agreed-or-notified"
+    }
+
+    /// The reasons for which a subscription expired
+    /// ([`expirationIntent`](https://developer.apple.com/documentation/appstoreserverapi/expirationintent)). The raw
+    /// values are those of JSON.
+    @nonexhaustive
+    public enum ExpirationReason: String, Hashable, Sendable, CaseIterable {
+        /// The customer turned renewal off.
+        case cancelled
+        /// Apple could not charge the customer.
+        case billingError = "billing-error"
+        /// The customer did not agree to a price increase, or to the price that follows an offer.
+        case priceIncreaseDeclined = "price-increase-declined"
+        /// The product was not available at the time of the renewal.
+        case productUnavailable = "product-unavailable"
+        /// Any other reason.
+        case other
     }
 }

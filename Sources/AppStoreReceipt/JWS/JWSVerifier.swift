@@ -118,7 +118,7 @@ struct JWSVerifier: Sendable {
         var used: JWSSubject?
         if let inherited {
             let completed = subjects.map { $0.inheriting(inherited) }
-            if completed != subjects { used = inherited }
+            if completed != subjects || subjects.contains(where: { !$0.hasBundleID }) { used = inherited }
             subjects = completed
         }
         try policy.check(payload, of: subjects)

@@ -1,8 +1,8 @@
-import StrictText
+public import StrictText
 
 extension JSONWriter {
-    /// `{"schema":1,"at":…,"next_change":…,"items":[…]}`, where each transaction is one item. Without items, it has
-    /// `"nothing":…` after them. The caller ends the object.
+    /// `{"schema":1,"at":…,"next_change":…,"items":[…],"subscriptions":[…]}`, where each transaction is one item. Without
+    /// items, it has `"nothing":…` after them. The caller ends the object.
     mutating func beginEntitlements(_ entitlements: Entitlements) {
         beginObject()
         member("schema", Self.schema)
@@ -11,8 +11,11 @@ extension JSONWriter {
         if let date = entitlements.nextChange { self.date(date) } else { null() }
         objects("items", entitlements.items) { writer, item in
             for field in Purchase.identifiers { field.show(item.purchase, &writer) }
-            for (_, write) in Entitlements.Item.decision { write(item, &writer) }
+            for field in Entitlements.Item.decision { field.write(item, &writer) }
             for field in Purchase.details { field.show(item.purchase, &writer) }
+        }
+        objects("subscriptions", entitlements.subscriptions) { writer, subscription in
+            for field in Subscription.fields { field.write(subscription, &writer) }
         }
         member("nothing", ifAny: entitlements.nothing?.rawValue)
     }
@@ -24,17 +27,13 @@ extension Entitlements.Item {
         Purchase.identifiers.map(\.output) + decision.map(\.member) + Purchase.details.map(\.output)
     }
 
-    fileprivate typealias Member = (member: OutputMember, write: @Sendable (Self, inout JSONWriter) -> Void)
-
     /// The members that are decided, or are there also without a value.
-    fileprivate static let decision: [Member] = [
-        member(
-            "purchase_key", .text, isOptional: true,
+    fileprivate static let decision: [OutputField<Self>] = [
+        .text(
+            "purchase_key",
             "The key under which the purchase or period is granted once; none without an original transaction id."
-        ) {
-            if let key = $0.purchaseKey { $1.string(key) } else { $1.null() }
-        },
-        member(
+        ) { $0.purchaseKey },
+        .member(
             "former_purchase_keys", .texts,
             "Keys that the purchase can have had before. One counts only where the same account was granted under it."
         ) { item, writer in
@@ -42,111 +41,65 @@ extension Entitlements.Item {
             for key in item.formerPurchaseKeys { writer.string(key) }
             writer.endArray()
         },
-        member(
+        .member(
             "access", .word(.access), "`active`, `owned`, `consumable`, or the reason it gives no access."
         ) { $1.string($0.access.code) },
-        member(
+        .member(
             "gives_access", .flag,
             "Whether the product may be used at the date. A consumable gives no access that lasts."
         ) { $1.bool($0.access.givesAccess) },
-        member(
+        .member(
             "grantable", .flag,
             "Whether the transaction can be granted, once: it gives access, or is a consumable with a quantity of at least 1."
         ) { $1.bool($0.access.isGrantable) },
-        member(
-            "reason", .word(.reason), isOptional: true, "Why the purchase gives nothing; none if it gives something."
-        ) {
-            if let reason = $0.reason { $1.string(reason.rawValue) } else { $1.null() }
+        .word("reason", .reason, "Why the purchase gives nothing; none if it gives something.") {
+            $0.reason?.rawValue
         },
-        member(
-            "until", .date, isOptional: true, "The date access ends; none if it has no end, or if that is not known."
-        ) {
-            if let date = $0.accessEndDate { $1.date(date) } else { $1.null() }
-        },
-        member(
-            "next_change", .date, isOptional: true,
+        .date("until", "The date access ends; none if it has no end, or if that is not known.") { $0.accessEndDate },
+        .date(
+            "next_change",
             "When to decide again: the purchase begins, or a refund that is dated ahead comes into effect."
-        ) {
-            if let date = $0.nextChange { $1.date(date) } else { $1.null() }
-        },
-        member(
+        ) { $0.nextChange },
+        .member(
             "quantity", .number,
             "What is left of the purchase: 0 if it is revoked; of a subscription that renews 1, also after its end."
         ) { $1.integer(Int64($0.quantity)) },
-        number("purchased_quantity", "The quantity that Apple signed; of a subscription that renews, the seats.") {
+        .number("purchased_quantity", "The quantity that Apple signed; of a subscription that renews, the seats.") {
             $0.purchasedQuantity
         },
-        number("seats", "The seats that the transaction bought, less those that were refunded; none for members.") {
+        .number("seats", "The seats that the transaction bought, less those that were refunded; none for members.") {
             $0.seats
         },
-        number("period_seats", "The seats of the period, which has several transactions if seats were added.") {
+        .number("period_seats", "The seats of the period, which has several transactions if seats were added.") {
             $0.periodSeats
         },
-        member(
-            "length", .text, isOptional: true,
+        .text(
+            "length",
             "How long a non-renewing subscription lasts: `unknown`, or as it is stated, such as `P30D`; none for other products."
-        ) {
-            if let length = $0.length { $1.string(length.code) } else { $1.null() }
-        },
-        (
-            OutputMember(
-                nullText: "app_transaction_id",
-                "Who bought the app: one id for each Apple Account, also of a family member; none if it is not signed."),
-            { item, writer in
-                writer.name("app_transaction_id")
-                if let id = item.purchase.appTransactionID { writer.string(id) } else { writer.null() }
-            }
-        ),
+        ) { $0.length?.code },
+        .text(
+            "app_transaction_id",
+            "Who bought the app: one id for each Apple Account, also of a family member; none if it is not signed."
+        ) { $0.purchase.appTransactionID },
         // A stated length does not make the type less Apple's own.
-        optional(
+        .missing(
             "product_type_source", .word(.productTypeSource),
             "Who says the type of the product: the evidence, or only the option `product_types`."
         ) { item in item.purchase.productType.map { _ in item.isTypeStated ? "setting" : "evidence" } },
-        optional(
+        .missing(
             "stated_product_type", .text, "What the option `product_types` says, if it counts."
         ) { $0.statedType?.description },
-        optional(
+        .missing(
             "contradicted_product_type", .text,
             "What the option `product_types` says and the evidence contradicts. The evidence counts."
         ) { $0.contradictedType?.description },
     ]
-
-    private static func member(
-        _ name: StaticString, _ kind: OutputMember.Kind, isOptional: Bool = false, _ meaning: String = "",
-        _ write: @escaping @Sendable (Self, inout JSONWriter) -> Void
-    ) -> Member {
-        var output = OutputMember("\(name)", kind, isOptional: isOptional, meaning)
-        output.isNull = isOptional
-        return (
-            output,
-            { item, writer in
-                writer.name(name)
-                write(item, &writer)
-            }
-        )
-    }
-
-    /// A number, or `null`.
-    private static func number(
-        _ name: StaticString, _ meaning: String, _ number: @escaping @Sendable (Self) -> Int?
-    ) -> Member {
-        member(name, .number, isOptional: true, meaning) {
-            if let number = number($0) { $1.integer(Int64(number)) } else { $1.null() }
-        }
-    }
-
-    /// A member that is missing if there is no text.
-    private static func optional(
-        _ name: StaticString, _ kind: OutputMember.Kind, _ meaning: String,
-        _ text: @escaping @Sendable (Self) -> String?
-    ) -> Member {
-        (OutputMember("\(name)", kind, isOptional: true, meaning), { $1.member(name, ifAny: text($0)) })
-    }
 }
 
 extension Entitlements {
-    /// The entitlements as one line of JSON: `{"schema":1,"at":…,"next_change":…,"items":[…]}`. Without items, it has
-    /// `nothing`, the raw value of ``nothing-swift.property``.
+    /// The entitlements as one line of JSON:
+    /// `{"schema":1,"at":…,"next_change":…,"items":[…],"subscriptions":[…]}`. Without items, it has `nothing`, the raw
+    /// value of ``nothing-swift.property``.
     ///
     /// Each transaction is one item with `transaction_id`, `original_transaction_id`, `product_id`, `purchase_key`,
     /// `former_purchase_keys`, `access`, `gives_access`, `grantable`, `reason`, `until`, `next_change`, `quantity`,
@@ -157,10 +110,16 @@ extension Entitlements {
     /// are known. `app_transaction_id` is `null` if the evidence does not say it. `purchase_key` is ``Item/purchaseKey``
     /// or `null`. `access` is an ``Access/code``, `gives_access` is ``Access/givesAccess``, and `grantable` is
     /// ``Access/isGrantable``. `until` is ``Item/accessEndDate`` or `null`, and so are `reason`, `next_change`,
-    /// `purchased_quantity`, `seats`, `period_seats` and `length` (``Length/code``). Dates are in RFC 3339.
-    public var json: String {
+    /// `purchased_quantity`, `seats`, `period_seats` and `length` (``Length/code``).
+    ///
+    /// Each of ``subscriptions`` is one object, whose members <doc:JSONFormats> lists. Dates are in RFC 3339.
+    public var json: String { json { _ in } }
+
+    /// The same with members of a surface after the others.
+    @_spi(Surfaces) public func json(adding writeMembers: (inout JSONWriter) -> Void) -> String {
         JSONWriter.text { writer in
             writer.beginEntitlements(self)
+            writeMembers(&writer)
             writer.endObject()
         }
     }

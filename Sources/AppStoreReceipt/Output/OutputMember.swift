@@ -6,11 +6,15 @@
         case date
         /// One of some words, or one that a later version adds.
         case word(Words)
+        /// An object, by the name of its type.
+        case object(String)
     }
 
     @_spi(Surfaces) public enum Words: String, CaseIterable, Sendable {
         case access, environment, reason
         case productTypeSource = "product_type_source"
+        case priceIncrease = "price_increase"
+        case expirationIntent = "expiration_intent"
 
         public var all: [String] {
             switch self {
@@ -18,6 +22,8 @@
             case .environment: AppStoreEnvironment.allCases.map(\.rawValue)
             case .reason: Entitlements.Reason.allCases.map(\.rawValue)
             case .productTypeSource: ["evidence", "setting"]
+            case .priceIncrease: Subscription.PriceIncrease.allCases.map(\.rawValue)
+            case .expirationIntent: Subscription.ExpirationReason.allCases.map(\.rawValue)
             }
         }
     }
@@ -26,7 +32,7 @@
     public let kind: Kind
     /// Whether it can be missing, or `null`.
     public let isOptional: Bool
-    /// Whether a text without a value is `null`, and not missing.
+    /// Whether a member without a value is `null`, and not missing.
     public var isNull = false
     /// A sentence; empty for what the name says.
     public let meaning: String
@@ -36,12 +42,6 @@
         self.kind = kind
         self.isOptional = isOptional
         self.meaning = meaning
-    }
-
-    /// A text, or `null`.
-    init(nullText name: String, _ meaning: String) {
-        self.init(name, .text, isOptional: true, meaning)
-        isNull = true
     }
 }
 

@@ -9,6 +9,9 @@ public struct SubscriptionRenewal: Sendable {
     public var originalTransactionID: String
     /// The environment of the subscription.
     public var environment: AppStoreEnvironment?
+    /// The app's bundle id, as the notification around the renewal information names it. Renewal information alone names
+    /// no app.
+    public var bundleID: String?
     /// The product of the current period.
     public var productID: String?
     /// The product of the next period.
@@ -25,6 +28,14 @@ public struct SubscriptionRenewal: Sendable {
     public var expirationIntent: ExpirationIntent?
     /// The customer's answer to a price increase; `nil` if there is none.
     public var priceIncreaseStatus: PriceIncreaseStatus?
+    /// The price of the next period, in thousandths of the unit of ``currency``.
+    public var renewalPrice: Int64?
+    /// The currency of ``renewalPrice``, as an ISO 4217 code.
+    public var currency: String?
+    /// The number of seats of the next period.
+    public var renewalQuantity: Int?
+    /// The offer for the next period; `nil` for the full price.
+    public var offer: PurchaseOffer?
     /// The date Apple signed the renewal information. The latest counts.
     public var signedDate: Instant
 
@@ -41,6 +52,7 @@ extension SubscriptionRenewal: StoredRecord {
         .schema,
         .required("original_transaction_id", \.originalTransactionID),
         .optional("environment", \.environment),
+        .optional("bundle_id", \.bundleID),
         .optional("product_id", \.productID),
         .optional("auto_renew_product_id", \.nextProductID),
         .optional("auto_renew_status", \.autoRenewStatus),
@@ -49,6 +61,10 @@ extension SubscriptionRenewal: StoredRecord {
         .optional("is_in_billing_retry_period", \.isInBillingRetryPeriod),
         .optional("expiration_intent", \.expirationIntent),
         .optional("price_consent_status", \.priceIncreaseStatus),
+        .optional("renewal_price", \.renewalPrice),
+        .optional("currency", \.currency),
+        .optional("renewal_quantity", \.renewalQuantity),
+        .optional("offer", \.offer),
         .required("signed_date", \.signedDate),
     ])
 

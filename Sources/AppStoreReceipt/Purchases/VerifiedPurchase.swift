@@ -159,7 +159,9 @@ extension Purchase {
             PurchaseSeatInfo(
                 invitationManagement: seats.invitationManagement, revokedSeatQuantity: seats.revokedSeatQuantity)
         }
-        offer = PurchaseOffer(info)
+        offer = PurchaseOffer(
+            signedType: info.offerType, id: info.offerID, discountType: info.offerDiscountType,
+            period: info.offerPeriod)
         ownershipType = info.ownershipType
         appTransactionID = info.appTransactionID
         appAccountToken = info.appAccountToken
@@ -203,10 +205,10 @@ extension PurchaseOffer {
             discountType: isTrial ? .freeTrial : nil)
     }
 
-    fileprivate init?(_ info: TransactionInfo) {
-        self.init(
-            type: info.offerType, id: info.offerID, discountType: info.offerDiscountType, period: info.offerPeriod)
+    /// Returns `nil` if nothing of an offer is signed.
+    fileprivate init?(signedType type: OfferType?, id: String?, discountType: OfferDiscountType?, period: String?) {
         if case (nil, nil, nil, nil) = (type, id, discountType, period) { return nil }
+        self.init(type: type, id: id, discountType: discountType, period: period)
     }
 }
 
@@ -260,6 +262,7 @@ extension SubscriptionRenewal {
             originalTransactionID: info.originalTransactionID ?? "",
             signedDate: info.signedDate ?? verified.verification.validationDate)
         environment = info.environment ?? verified.inherited?.environment
+        bundleID = verified.inherited?.bundleID
         productID = info.productID
         nextProductID = info.autoRenewProductID
         autoRenewStatus = info.autoRenewStatus
@@ -268,5 +271,11 @@ extension SubscriptionRenewal {
         isInBillingRetryPeriod = info.isInBillingRetryPeriod
         expirationIntent = info.expirationIntent
         priceIncreaseStatus = info.priceIncreaseStatus
+        renewalPrice = info.renewalPrice
+        currency = info.currency
+        renewalQuantity = info.renewalQuantity
+        offer = PurchaseOffer(
+            signedType: info.offerType, id: info.offerID, discountType: info.offerDiscountType,
+            period: info.offerPeriod)
     }
 }

@@ -52,7 +52,7 @@ struct DecisionTests {
             #expect(decision.entitlements.nothing == nothing)
             let accepted = pieces.indices.map { #"{"index":\#($0)}"# }.joined(separator: ",")
             let member = nothing.map {
-                #","items":[],"nothing":"\#($0.rawValue)","accepted":[\#(accepted)],"refused":[]}"#
+                #","items":[],"subscriptions":[],"nothing":"\#($0.rawValue)","accepted":[\#(accepted)],"refused":[]}"#
             }
             #expect(member.map { decision.json.hasSuffix($0) } ?? !decision.json.contains(#""nothing""#))
         }
@@ -68,7 +68,7 @@ struct DecisionTests {
         for (name, value) in entitlements { #expect(object[name] as? NSObject == value as? NSObject, "\(name)") }
         #expect(
             Set(object.allKeys.compactMap { $0 as? String }) == [
-                "schema", "at", "next_change", "items", "accepted", "refused",
+                "schema", "at", "next_change", "items", "subscriptions", "accepted", "refused",
             ])
         #expect(object["accepted"] as? [[String: Int]] == [["index": 0]])
         let refused = try #require(object["refused"] as? [NSDictionary])

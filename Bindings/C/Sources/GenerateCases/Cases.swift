@@ -170,6 +170,15 @@ extension Case {
         entitlements(
             "entitlements, one of them not readable by this version", .all, "certificates/stranger.der",
             "receipts/attribute-truncated.der", "receipts/1-purchase.der"),
+        entitlements(
+            "entitlements: a subscription with renewal information", .jws, "jws/transaction-of-a-subscription.jws",
+            "jws/renewal-info.jws"),
+        entitlements(
+            "entitlements: a subscription that will not renew", .jws, "jws/renewal-info-of-a-cancellation.jws",
+            "jws/renewal-info.jws", "jws/transaction-of-a-subscription.jws"),
+        entitlements(
+            "entitlements: assigned, with renewal information", .jws, "jws/transaction-assigned.jws",
+            "jws/renewal-info.jws"),
         entitlements("entitlements: consumable", .jws, "jws/consumable.jws"),
         entitlements("entitlements: consumable, refunded", .jws, "jws/consumable-refunded.jws"),
         entitlements("entitlements: consumable, refunded in part", .jws, "jws/consumable-refunded-in-part.jws"),

@@ -9,13 +9,15 @@ import java.util.List;
  *
  * @param error The error of the first piece that was refused, if one was.
  */
-public record Entitlements(Instant at, List<Entitlement> items, List<Refusal> refused, String json, VerificationError error) {
-    record Decided(Instant at, List<Entitlement> items, List<Json.Piece> refused) {}
+public record Entitlements(
+    Instant at, List<Entitlement> items, List<Subscription> subscriptions, List<Refusal> refused, String json,
+    VerificationError error) {
+    record Decided(Instant at, List<Entitlement> items, List<Subscription> subscriptions, List<Json.Piece> refused) {}
 
     static Entitlements of(String json, VerificationError error) {
         Decided decided = Json.record(json, Decided.class);
         List<Refusal> refused = decided.refused().stream().map(piece -> new Refusal(
             piece.index(), piece.error().code(), piece.error().category(), piece.error().message())).toList();
-        return new Entitlements(decided.at(), decided.items(), refused, json, error);
+        return new Entitlements(decided.at(), decided.items(), decided.subscriptions(), refused, json, error);
     }
 }

@@ -21,6 +21,8 @@ final class Json {
         .registerTypeAdapter(Environment.class, (JsonDeserializer<Environment>) (word, of, context) -> Environment.of(word.getAsString()))
         .registerTypeAdapter(Reason.class, (JsonDeserializer<Reason>) (word, of, context) -> Reason.of(word.getAsString()))
         .registerTypeAdapter(ProductTypeSource.class, (JsonDeserializer<ProductTypeSource>) (word, of, context) -> ProductTypeSource.of(word.getAsString()))
+        .registerTypeAdapter(PriceIncrease.class, (JsonDeserializer<PriceIncrease>) (word, of, context) -> PriceIncrease.of(word.getAsString()))
+        .registerTypeAdapter(ExpirationIntent.class, (JsonDeserializer<ExpirationIntent>) (word, of, context) -> ExpirationIntent.of(word.getAsString()))
         // END GENERATED
         .create();
 
