@@ -21,14 +21,17 @@ package struct LedgerRoutes: Sendable {
     private let otherNotifications = OtherNotificationCounts()
     /// Whether Apple is told that notifications of others' apps arrived.
     private let ignoresOtherApps: Bool
+    private let names: EntitlementNames
     /// The date of a request.
     var clock: @Sendable () -> Instant
 
     init(
         _ ledger: PurchaseLedger, _ verifier: AppStoreVerifier, _ tokens: AccessTokens, _ log: ServiceLog,
-        _ attempts: AttemptLog? = nil, _ askApple: AskApple? = nil, ignoresOtherApps: Bool = false
+        _ attempts: AttemptLog? = nil, _ askApple: AskApple? = nil, ignoresOtherApps: Bool = false,
+        names: EntitlementNames = EntitlementNames()
     ) {
         self.ignoresOtherApps = ignoresOtherApps
+        self.names = names
         self.attempts = attempts
         self.ledger = ledger
         self.askApple = askApple
@@ -240,7 +243,10 @@ package struct LedgerRoutes: Sendable {
             environment = onlyEnvironment
         }
         let entitlements = try ledger.entitlements(of: request.parameters[0], in: environment, at: date)
-        return Response(body: Array(entitlements.json.utf8))
+        let json = entitlements.json { writer in
+            names.write(entitlements, in: environment, apps: verifier.policy.bundleIDs ?? [], to: &writer)
+        }
+        return Response(body: Array(json.utf8))
     }
 
     /// The environment of the server, if it has only one.

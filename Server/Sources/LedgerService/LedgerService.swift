@@ -43,6 +43,10 @@ package struct LedgerService: Sendable {
             "--product-id", "ID", isRepeatable: true,
             "Grant this product only. Without it, every product of the app is for sale."),
         .init(
+            "--entitlement", "NAME=ID,ID", isRepeatable: true, separator: ";",
+            "Say in an account's entitlements whether one of these products gives access: 'premium=pro.month,pro.year'. Several in the variable are separated by ';'."
+        ),
+        .init(
             "--orders", "",
             "Give accounts tokens to buy with, and purchases to the accounts of their tokens: see ORDERS.md. Not for an app without accounts."
         ),
@@ -99,6 +103,7 @@ package struct LedgerService: Sendable {
             throw ConfigurationError("--token-file: \(error)")
         }
         let ignoresOtherApps = try Self.ignoresOtherApps(values)
+        let names = try EntitlementNames(values.all("--entitlement"))
         let webhook = try Self.webhook(values)
         webhookOrigin = webhook?.origin
         let file = try AskApple.file(values, verifier)
@@ -132,7 +137,7 @@ package struct LedgerService: Sendable {
             askApple = nil
         }
         ledgerRoutes = LedgerRoutes(
-            ledger, verifier, tokens, log, attempts, askApple, ignoresOtherApps: ignoresOtherApps)
+            ledger, verifier, tokens, log, attempts, askApple, ignoresOtherApps: ignoresOtherApps, names: names)
     }
 
     package var routes: [Route] { ledgerRoutes.routes }

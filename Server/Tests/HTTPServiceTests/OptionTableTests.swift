@@ -7,6 +7,7 @@ struct OptionTableTests {
         .init("--listen", "HOST:PORT", "Where to listen."),
         .init("--bundle-id", "ID", isRepeatable: true, "An app."),
         .init("--allow-rsa-1024", "", "Accept weak keys."),
+        .init("--name", "NAME=ID,ID", isRepeatable: true, separator: ";", "A name."),
     ])
 
     private func read(_ arguments: [String], _ environment: [String: String] = [:]) throws -> OptionTable.Values {
@@ -17,6 +18,7 @@ struct OptionTableTests {
         #expect(
             table.options.map(\.variable) == [
                 "RECEIPT_SERVER_LISTEN", "RECEIPT_SERVER_BUNDLE_ID", "RECEIPT_SERVER_ALLOW_RSA_1024",
+                "RECEIPT_SERVER_NAME",
             ])
     }
 
@@ -25,6 +27,13 @@ struct OptionTableTests {
         #expect(values["--listen"] == "a:1")
         #expect(values.all("--bundle-id") == ["x=y", "z"])
         #expect(values["--allow-rsa-1024"] != nil)
+    }
+
+    @Test func `values with commas are separated by another character`() throws {
+        let values = try read([], ["RECEIPT_SERVER_NAME": "a=b,c;d=e"])
+        #expect(values.all("--name") == ["a=b,c", "d=e"])
+        #expect(try read(["--name", "a=b;c"]).all("--name") == ["a=b;c"])
+        #expect(throws: ConfigurationError.self) { try read([], ["RECEIPT_SERVER_NAME": "a=b;"]) }
     }
 
     @Test func `a variable counts where its option is not given`() throws {

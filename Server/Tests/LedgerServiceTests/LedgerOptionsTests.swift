@@ -11,6 +11,11 @@ struct LedgerOptionsTests {
         (["--ledger", "FOLDER/l.db"], "--ledger needs --token-file"),
         (["--token-file", "FOLDER/tokens"], "--token-file needs --ledger"),
         (["--product-id", "pro"], "--product-id needs --ledger"),
+        (["--entitlement", "premium=pro"], "--entitlement needs --ledger"),
+        (
+            ["--ledger", "FOLDER/l.db", "--token-file", "FOLDER/tokens", "--entitlement", "premium"],
+            "--entitlement must be a name and its products, such as premium=pro.month,pro.year, and is 'premium'"
+        ),
         (["--new-ledger"], "--new-ledger needs --ledger"),
         (["--other-apps", "ignore"], "--other-apps needs --ledger"),
         (

@@ -302,6 +302,40 @@ struct LedgerRoutesTests {
         #expect(send("GET", "/v1/accounts/a/entitlements", query: ["environment": "moon"]).status == 400)
     }
 
+    @Test func `an account's entitlements have the names of --entitlement, for each environment apart`() throws {
+        let verifier = try AppStoreVerifier(
+            bundleID: MintedEvidence.bundleID, environments: [.production, .sandbox], trust: evidence.trust)
+        let routes = LedgerRoutes(
+            ledger, verifier, tokens, ServiceLog(detail: .none) { _ in },
+            names: try EntitlementNames(["premium=pro.month,pro.year"]))
+        let table = RouteTable(routes.routes)
+        let yearly = try transaction("1") {
+            $0.payload["productId"] = "pro.year"
+            $0.payload["environment"] = "Sandbox"
+            $0.productType = .autoRenewableSubscription
+            $0.purchaseDate = Instant(millisecondsSince1970: 1_749_900_000_000)
+            $0.expiresDate = Instant(millisecondsSince1970: 1_752_500_000_000)
+        }
+        let redeemed = send(
+            "POST", "/v1/redeem", #"{"account":"anna","evidence":"\#(yearly)"}"#, token: Self.key, to: table)
+        #expect(redeemed.status == 200)
+        for (environment, premium) in [
+            ("production", #"{"active":false,"until":null}"#),
+            ("sandbox", #"{"active":true,"until":"2025-07-14T13:33:20Z"}"#),
+        ] {
+            let fields = [
+                Request.Field(.header, "Authorization", "Bearer \(Self.key)"),
+                .init(.query, "environment", environment),
+                .init(.query, "at", "2025-06-20"),
+            ]
+            let response = table.answer(
+                Request(method: "GET", path: "/v1/accounts/anna/entitlements", fields: fields, body: []))
+            let names = #""names":{"\#(environment)":{"com.example.app":{"premium":\#(premium)}}}}"#
+            #expect(String(decoding: response.body, as: UTF8.self).hasSuffix(names))
+            expectDescribed(response, "GET", "/v1/accounts/anna/entitlements")
+        }
+    }
+
     @Test func `support gives purchases to another account, and forgets accounts`() throws {
         let coins = try transaction("1")
         #expect(try redeem(coins, "anna") == ["granted"])

@@ -7,13 +7,23 @@ package struct OptionTable: Sendable {
         package let value: String
         package let help: String
         package let isRepeatable: Bool
+        /// What separates several values in the variable.
+        private let separator: Character
         package static let prefix = "RECEIPT_SERVER_"
 
-        package init(_ name: String, _ value: String, isRepeatable: Bool = false, _ help: String) {
+        package init(
+            _ name: String, _ value: String, isRepeatable: Bool = false, separator: Character = ",", _ help: String
+        ) {
             self.name = name
             self.value = value
             self.help = help
             self.isRepeatable = isRepeatable
+            self.separator = separator
+        }
+
+        /// The values that the text of a variable has.
+        func values(_ text: String) -> [String] {
+            isRepeatable ? text.split(separator: separator, omittingEmptySubsequences: false).map(String.init) : [text]
         }
 
         /// The variable, such as `RECEIPT_SERVER_BUNDLE_ID`.
@@ -90,9 +100,7 @@ package struct OptionTable: Sendable {
                 default: throw ConfigurationError("\(option.variable) must be 'true' or 'false', and is '\(text)'")
                 }
             } else {
-                let all =
-                    option.isRepeatable
-                    ? text.split(separator: ",", omittingEmptySubsequences: false).map(String.init) : [text]
+                let all = option.values(text)
                 guard !all.contains("") else {
                     throw ConfigurationError("\(option.variable) must not be empty: give it a value, or remove it")
                 }

@@ -1,0 +1,96 @@
+@_spi(Surfaces) import AppStoreReceipt
+import HTTPService
+import Instants
+import StrictText
+
+/// The names for access that `--entitlement` gives, and the products of which each gives it.
+struct EntitlementNames: Sendable {
+    private var names: [(name: String, productIDs: Set<UTF8Bytes>)] = []
+
+    /// No names.
+    init() {}
+
+    /// Reads the values of `--entitlement`, such as `premium=pro.month,pro.year`.
+    init(_ values: [String]) throws(ConfigurationError) {
+        var seen: Set<UTF8Bytes> = []
+        for value in values {
+            let parts = value.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            let productIDs = parts.dropFirst().flatMap { text in
+                text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+            }
+            guard parts.count == 2, (parts + productIDs).allSatisfy(\.isWord) else {
+                throw ConfigurationError(
+                    "--entitlement must be a name and its products, such as premium=pro.month,pro.year, and is '\(value)'"
+                )
+            }
+            guard seen.insert(UTF8Bytes(parts[0])).inserted else {
+                throw ConfigurationError("--entitlement names '\(parts[0])' twice")
+            }
+            names.append((parts[0], Set(productIDs.map(UTF8Bytes.init))))
+        }
+    }
+
+    /// Writes `"names":{"production":{"com.example.app":{"premium":{"active":true,"until":…}}}}`; nothing without names.
+    ///
+    /// - Parameters:
+    ///   - entitlements: What an account has in the environment.
+    ///   - apps: The apps that have all names, besides those of the entitlements.
+    func write(
+        _ entitlements: Entitlements, in environment: AppStoreEnvironment, apps: Set<String>,
+        to writer: inout JSONWriter
+    ) {
+        guard !names.isEmpty else { return }
+        var items = Dictionary(uniqueKeysWithValues: Set(apps.map(UTF8Bytes.init)).map { ($0, [Entitlements.Item]()) })
+        for item in entitlements.items where item.environment == environment {
+            guard let app = item.bundleID else { continue }
+            items[UTF8Bytes(app), default: []].append(item)
+        }
+        writer.object("names") { writer in
+            environment.rawValue.withUTF8Bytes { writer.name(utf8: $0) }
+            writer.beginObject()
+            for (app, items) in items.sorted(by: { $0.key < $1.key }) {
+                app.string.withUTF8Bytes { writer.name(utf8: $0) }
+                writer.beginObject()
+                for (name, productIDs) in names {
+                    let access = Access(items.filter { productIDs.contains(UTF8Bytes($0.productID)) })
+                    name.withUTF8Bytes { writer.name(utf8: $0) }
+                    writer.beginObject()
+                    writer.member("active", access.isActive)
+                    writer.name("until")
+                    if let date = access.until { writer.string(date.description) } else { writer.null() }
+                    writer.endObject()
+                }
+                writer.endObject()
+            }
+            writer.endObject()
+        }
+    }
+
+    /// What the products of one name give together.
+    private struct Access {
+        var isActive = false
+        /// The date access ends; `nil` without access, or without an end.
+        var until: Instant?
+
+        /// - Parameter items: Items of one app, ordered by purchase date.
+        init(_ items: [Entitlements.Item]) {
+            let active = items.filter(\.access.givesAccess)
+            isActive = !active.isEmpty
+            let ends = active.compactMap(\.accessEndDate)
+            guard var end = ends.max(), ends.count == active.count else { return }
+            // What is paid, and begins by then.
+            for item in items where item.purchase.undecidable == nil {
+                guard case .notYet(let start) = item.access, start <= end, let next = item.accessEndDate else {
+                    continue
+                }
+                end = max(end, next)
+            }
+            until = end
+        }
+    }
+}
+
+extension String {
+    /// Whether there are characters, and no white space or control characters in ASCII among them.
+    fileprivate var isWord: Bool { !isEmpty && utf8.allSatisfy { $0 > UInt8(ascii: " ") && $0 != 0x7F } }
+}
