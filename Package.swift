@@ -92,9 +92,7 @@ let package = Package(
         target("AppStoreSigningFoundation", ["AppStoreSigning"], runsLong: false),
         target("CMSTrustFoundation", ["CMSTrust"], runsLong: false),
         // What a developer's server signs. Apart, so that who verifies has nothing of it.
-        target(
-            "AppStoreSigning",
-            ["CLibcryptoShims", "Instants", "SpanASN1", "SpanPKCS7", "StrictText", "LibcryptoHandles"]),
+        target("AppStoreSigning", ["Instants", "SpanASN1", "SpanPKCS7", "StrictText", "LibcryptoHandles"]),
         target(
             "AppStoreReceiptTesting",
             [

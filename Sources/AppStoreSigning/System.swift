@@ -5,7 +5,6 @@ import Musl
 #else
 import Darwin
 #endif
-import CLibcryptoShims
 import Instants
 import LibcryptoHandles
 
@@ -27,11 +26,11 @@ enum System {
     /// - Parameter isCredential: Whether its group may read it.
     static func readSecretFile(_ path: String, isCredential: Bool) throws(InAppPurchaseKey.Fault) -> [UInt8] {
         guard !path.utf8.contains(0) else { throw .unreadable(ENOENT) }
-        let descriptor = unsafe receipt_open(path)
-        guard descriptor != -1 else { throw .unreadable(receipt_errno()) }
+        let descriptor = FileAccess.open(path)
+        guard descriptor != -1 else { throw .unreadable(FileAccess.errorNumber) }
         defer { close(descriptor) }
         var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { throw .unreadable(receipt_errno()) }
+        guard unsafe fstat(descriptor, &status) == 0 else { throw .unreadable(FileAccess.errorNumber) }
         // S_IFMT and S_IFREG
         guard status.st_mode & 0o170000 == 0o100000 else { throw .noFile }
         guard status.st_mode & (isCredential ? 0o027 : 0o077) == 0 else { throw .accessibleToOthers }
@@ -47,9 +46,9 @@ enum System {
                 let free = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[count...])
                 return unsafe read(descriptor, free.baseAddress, free.count)
             }
-            if result == -1, receipt_errno() == EINTR { continue }
+            if result == -1, FileAccess.errorNumber == EINTR { continue }
             guard result != -1 else {
-                let code = receipt_errno()
+                let code = FileAccess.errorNumber
                 bytes.erase()
                 throw .unreadable(code)
             }
