@@ -22,10 +22,10 @@ import Testing
 
     /// The text of the first English page of the server that has a heading.
     private func serverPage(with heading: String) throws -> String {
-        let folder = Project.root.appending(path: "Server")
+        let folder = Project.root.appending(path: "ReceiptServer")
         let pages = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".md") }
             .sorted()
-        let texts = try pages.map { try Project.text("Server/\($0)") }
+        let texts = try pages.map { try Project.text("ReceiptServer/\($0)") }
         return try #require(texts.first { $0.contains("\n## \(heading)\n") })
     }
 

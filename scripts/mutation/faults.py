@@ -203,7 +203,7 @@ def faults():
     """All mutants by number, without those that do not compile."""
     mutants, declarations = generated()
     by_name = {(mutant.module, mutant.declaration, mutant.name): mutant for mutant in mutants}
-    for package in (".", "Server"):
+    for package in (".", "ReceiptServer"):
         for path in sorted((ROOT / package / "Tests/Mutants").glob("*.txt")):
             for mutant in table(package, path.relative_to(ROOT), path.read_text().splitlines()):
                 if mutant.name:
@@ -302,7 +302,7 @@ def write_copy(package, mutants):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
             path.chmod(mode)
-    for folder in ("Sources", "Tests", "Server/Sources", "Server/Tests"):
+    for folder in ("Sources", "Tests", "ReceiptServer/Sources", "ReceiptServer/Tests"):
         for path in (tree / folder).rglob("*"):
             if path.is_file() and str(path.relative_to(tree)) not in contents:
                 path.unlink()

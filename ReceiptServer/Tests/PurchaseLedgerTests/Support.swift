@@ -1,0 +1,139 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import Foundation
+import LedgerTestSupport
+@testable import PurchaseLedger
+import Testing
+
+/// What test authorities sign, verified.
+enum Minted {
+    static let bundleID = "com.example.app"
+    static let authority = Result { () throws(MintingError) in try TestCertificateAuthority(.ellipticCurve) }
+
+    static let verifier = Result {
+        try AppStoreVerifier(
+            bundleID: bundleID, environments: [.production, .sandbox],
+            trust: .roots([try authority.get().trustAnchor]))
+    }
+
+    static func evidence(_ builder: JWSBuilder) throws -> VerifiedEvidence {
+        try verifier.get().verify(try builder.signed(by: authority.get()))
+    }
+
+    static func evidence(_ receipt: ReceiptBuilder) throws -> VerifiedEvidence {
+        try verifier.get().verify(receipt.signed(by: authority.get()))
+    }
+
+    static func notification(_ builder: JWSBuilder) throws -> VerifiedNotification {
+        try verifier.get().verifyNotification(builder.signed(by: authority.get()))
+    }
+}
+
+extension PurchaseHistory {
+    /// A transaction as Apple would have signed it at a date, verified.
+    func evidence(_ transaction: Transaction, signedAt date: Instant) throws -> VerifiedEvidence {
+        try Minted.evidence(try #require(self.transaction(transaction, signedAt: date)))
+    }
+
+    /// All notifications through a date, verified, in the order in which Apple sends them.
+    func verifiedNotifications(through date: Instant) throws -> [VerifiedNotification] {
+        try notifications(through: date).map {
+            try Minted.notification(builder(for: $0, partsSignedBy: Minted.authority.get()))
+        }
+    }
+}
+
+/// So many days after 2025-01-01.
+func day(_ days: Double) -> Instant { Instant(millisecondsSince1970: 1_735_689_600_000 + Int64(days * 86_400_000)) }
+
+/// A folder that is removed when the test ends.
+final class TemporaryFolder {
+    let path: String
+
+    /// - Parameter onDisk: Whether a commit waits for a disk. Most tests write much, and need none, because none of them ends the machine.
+    init(onDisk: Bool = false) throws {
+        let memory = URL(filePath: "/dev/shm")
+        let isUsable = !onDisk && FileManager.default.isWritableFile(atPath: memory.path)
+        let parent = isUsable ? memory : FileManager.default.temporaryDirectory
+        path = parent.appending(path: "ledger-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+}
+
+/// Where a ledger can be. The same must hold in each.
+enum Place: String, CaseIterable, CustomTestStringConvertible {
+    case sqlite, postgreSQL
+
+    /// PostgreSQL is a package of its own, which not every machine has; `ReceiptServer/test` installs it.
+    static var available: [Place] { PostgreSQLServer.binaries == nil ? [.sqlite] : allCases }
+
+    var testDescription: String { rawValue }
+
+    /// A new, empty ledger. It was made at a date before all others.
+    func makeLocation(onDisk: Bool = false) throws -> Location {
+        let location = try makeEmptyLocation(onDisk: onDisk)
+        _ = try PurchaseLedger(
+            LedgerLocation(location.text).open(.creating), LedgerPolicy(), .creating,
+            at: Instant(millisecondsSince1970: 0))
+        return location
+    }
+
+    /// A place where no ledger is.
+    func makeEmptyLocation(onDisk: Bool = false) throws -> Location {
+        switch self {
+        case .sqlite:
+            let folder = try TemporaryFolder(onDisk: onDisk)
+            return Location(text: folder.path + "/ledger.db", folder: folder)
+        case .postgreSQL: return Location(text: try PostgreSQLServer.shared.get().makeDatabase(), folder: nil)
+        }
+    }
+
+    /// Runs `body` with a new ledger.
+    func withLedger(
+        _ policy: LedgerPolicy = LedgerPolicy(), _ body: (PurchaseLedger) throws -> Void
+    ) throws {
+        let location = try makeLocation()
+        try body(PurchaseLedger(location.text, policy: policy))
+        withExtendedLifetime(location) {}
+    }
+
+    struct Location {
+        let text: String
+        let folder: TemporaryFolder?
+    }
+}
+
+extension PurchaseLedger {
+    /// Imports lines as a file of their own.
+    func imported(_ lines: [ImportedLine], at date: Instant) throws -> [ImportedLine.Result] {
+        var run = try beginImport(of: "file", digest: "", by: "tests", at: date)
+        let results = try self.importLines(lines, of: &run, at: date)
+        try endImport(run, at: date)
+        return results
+    }
+
+    /// The outcomes of a request by transaction.
+    func outcomes(
+        _ evidence: VerifiedEvidence, for account: String, token: String? = nil, key: String? = nil,
+        at date: Instant
+    ) throws -> [Outcome] {
+        try redeem(
+            evidence, for: account, accountToken: token.flatMap { AppAccountToken($0) }, idempotencyKey: key, at: date
+        ).outcomes.map(\.outcome)
+    }
+}
+
+extension Entitlements {
+    /// Decides by plain purchases, as if they had been stored.
+    init(
+        trustingStored purchases: some Sequence<Purchase>, renewals: [SubscriptionRenewal] = [], at date: Instant,
+        clockAllowance: Duration = .seconds(300), productTypes: ProductCatalog = [:]
+    ) {
+        self.init(
+            stored: purchases.map { StoredPurchase(trusting: $0) },
+            renewals: renewals.map { StoredRenewal(trusting: $0) }, at: date, clockAllowance: clockAllowance,
+            productTypes: productTypes)
+    }
+}
