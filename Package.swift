@@ -9,7 +9,8 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
-/// `.ci/run` has the code under test optimized where running it takes longer than compiling it. Tests are not: they crash the optimizer of Swift 6.3.1.
+/// `.ci/run` has the code under test optimized where running it takes longer than compiling it. Tests are not: they
+/// crash the optimizer of Swift 6.3.1.
 let optimization: [SwiftSetting] =
     Context.environment["RECEIPT_OPTIMIZED"] == "1"
     ? [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))] : []
@@ -214,8 +215,8 @@ let package = Package(
     ]
 )
 
-/// The test targets to build, if not all: `scripts/test MODULE` names those of the module. `TARGET/FILE` is one file of a
-/// target: `scripts/build thread` builds the tests of threads alone.
+/// The test targets to build, if not all: `scripts/test MODULE` names those of the module. `TARGET/FILE` is one file of
+/// a target: `scripts/build thread` builds the tests of threads alone.
 if let names = Context.environment["RECEIPT_TEST_TARGETS"]?.split(separator: ",") {
     var files: [Substring: [String]] = [:]
     for name in names {

@@ -15,7 +15,8 @@ let toolSettings: [SwiftSetting] = [.swiftLanguageMode(.v6), .enableUpcomingFeat
 /// A product of the library beside this package.
 func library(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-app-store-receipt") }
 
-/// What the library lends to the packages beside it: memory of large bodies, dates, texts from outside, libcrypto, and random numbers from a seed.
+/// What the library lends to the packages beside it: memory of large bodies, dates, texts from outside, libcrypto, and
+/// random numbers from a seed.
 let largeMemory = library("_LargeMemory")
 let instants = library("_Instants")
 let strictText = library("_StrictText")
@@ -26,7 +27,8 @@ let seededRandom = library("_SeededRandom")
 /// How much of its work a long test does.
 let sampling = library("_Sampling")
 
-/// `.ci/run` has the code under test optimized where running it takes longer than compiling it. Tests are not: they crash the optimizer of Swift 6.3.1.
+/// `.ci/run` has the code under test optimized where running it takes longer than compiling it. Tests are not: they
+/// crash the optimizer of Swift 6.3.1.
 let optimization: [SwiftSetting] =
     Context.environment["RECEIPT_OPTIMIZED"] == "1"
     ? [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))] : []
@@ -109,7 +111,8 @@ let package = Package(
         target(
             "AppStoreServerAPI",
             ["CLibcurl", strictText, signing, "ServerThreads", library("AppStoreReceipt")]),
-        // Asks the App Store what the ledger wants to know, and records what it answers. It does not know what a service is.
+        // Asks the App Store what the ledger wants to know, and records what it answers. It does not know what a
+        // service is.
         target(
             "Reconciliation",
             ["PurchaseLedger", "AppStoreServerAPI", instants, strictText, "ServerThreads", library("AppStoreReceipt")]),

@@ -8,7 +8,8 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
-/// The folder with static libraries, if the library is to contain the Swift runtime and libcrypto. `Bindings/C/build` makes it.
+/// The folder with static libraries, if the library is to contain the Swift runtime and libcrypto. `Bindings/C/build`
+/// makes it.
 let staticLibraries = Context.environment["ASR_STATIC_LIBRARIES"]
 
 /// Whether the static libraries contain libcrypto.
@@ -17,12 +18,13 @@ let hasOwnLibcrypto = Context.environment["ASR_OWN_LIBCRYPTO"] != nil
 /// The functions of AddressSanitizer are in the program, and not in a library.
 let isSanitized = Context.environment["ASR_SANITIZED"] != nil
 
-/// Whether the fuzz target is built (`scripts/fuzz` asks for it), which contains the library; and for libFuzzer, or to replay files.
+/// Whether the fuzz target is built (`scripts/fuzz` asks for it), which contains the library; and for libFuzzer, or to
+/// replay files.
 let hasFuzzTarget = Context.environment["RECEIPT_FUZZ_C"] != nil
 let isFuzzing = Context.environment["RECEIPT_FUZZ"] != nil
 
-/// SwiftPM has no settings for these: the soname, the exported symbols, and, where it is asked for, a static Swift runtime in a shared library.
-/// Only lld hides the symbols of the static runtime. The Swift runtime cannot be unloaded.
+/// SwiftPM has no settings for these: the soname, the exported symbols, and, where it is asked for, a static Swift
+/// runtime in a shared library. Only lld hides the symbols of the static runtime. The Swift runtime cannot be unloaded.
 let linkerFlags =
     hasFuzzTarget
     ? []

@@ -1,6 +1,7 @@
 @_spi(Surfaces) import AppStoreReceipt
 
-/// What the C library takes and returns, once for all languages. The settings, the members and the words are the library's own tables.
+/// What the C library takes and returns, once for all languages. The settings, the members and the words are the
+/// library's own tables.
 enum Description {
     static let settings = VerifierSetting.allCases
     static let words = OutputMember.Words.allCases
@@ -113,7 +114,8 @@ enum Description {
     static let httpStatusMeaning =
         "The status to respond with: " + categories.map { "\($0.httpStatus)" }.formatted(last: "or") + "."
 
-    /// What a method returns beside records: summaries, and what the error in it is. The texts of JSON are as the library returned them.
+    /// What a method returns beside records: summaries, and what the error in it is. The texts of JSON are as the
+    /// library returned them.
     static let entitlements = (
         summary:
             "What the evidence of one customer gives access to. Refused pieces give access to nothing; the others count.",

@@ -1,6 +1,7 @@
 @_spi(Surfaces) import AppStoreReceipt
 
-/// A function of the C library. cgo, PHP's FFI and the addon for Node read the header; the other languages have declarations of their own.
+/// A function of the C library. cgo, PHP's FFI and the addon for Node read the header; the other languages have
+/// declarations of their own.
 struct CFunction {
     /// A type of C.
     enum CType: String {

@@ -9,7 +9,8 @@ public enum AppStoreEnvironment: String, Hashable, Sendable, CaseIterable {
     case sandbox
     /// `Xcode`: StoreKit Testing. Its signature authenticates nobody.
     case xcode
-    /// `LocalTesting`: local tests of StoreKit 2. Its signature authenticates nobody. Receipts do not have this environment.
+    /// `LocalTesting`: local tests of StoreKit 2. Its signature authenticates nobody. Receipts do not have this
+    /// environment.
     case localTesting = "local-testing"
 
     /// Creates the environment of a receipt's type [0]; `nil` for an unknown type.

@@ -5,8 +5,10 @@ extension AppStoreVerifier {
     /// Verifies a receipt and returns its contents.
     ///
     /// - Parameters:
-    ///   - receipt: A receipt: binary, base64, PEM, or a JSON object with the member `receipt-data`; or one of these in what <doc:WhatClientsSend> lists.
-    ///   - applicationVersion: The version that the receipt's ``ReceiptContents/applicationVersion`` must equal, or `nil` to accept any.
+    ///   - receipt: A receipt: binary, base64, PEM, or a JSON object with the member `receipt-data`; or one of these in
+    ///     what <doc:WhatClientsSend> lists.
+    ///   - applicationVersion: The version that the receipt's ``ReceiptContents/applicationVersion`` must equal, or
+    ///     `nil` to accept any.
     ///   - deviceIdentifier: The device for which the receipt must have been made, or `nil` to accept any. See
     ///     ``ReceiptContents/matches(deviceIdentifier:)``.
     /// - Returns: The verified receipt.
@@ -38,7 +40,8 @@ extension AppStoreVerifier {
 
     /// Verifies a transaction receipt, which is the `transactionReceipt` of a `SKPaymentTransaction` of iOS 3 to 6.
     ///
-    /// Those of version 2, which Apple signed until 2015 at least, require ``VerificationPolicy/allowsRSA1024TransactionReceipts``.
+    /// Those of version 2, which Apple signed until 2015 at least, require
+    /// ``VerificationPolicy/allowsRSA1024TransactionReceipts``.
     ///
     /// - Parameter transactionReceipt: The property list as the app received it, or its base64.
     /// - Returns: The verified transaction receipt, which is one purchase.
@@ -58,8 +61,8 @@ extension AppStoreVerifier {
     ///
     /// A transaction that Apple has revoked is genuine, too. ``Entitlements`` decides what it grants.
     ///
-    /// - Parameter jws: The `jwsRepresentation` of a `VerificationResult<Transaction>` on a device, `signedTransactionInfo` on a server, or a JSON object
-    ///   with that member.
+    /// - Parameter jws: The `jwsRepresentation` of a `VerificationResult<Transaction>` on a device,
+    ///   `signedTransactionInfo` on a server, or a JSON object with that member.
     /// - Returns: The verified transaction.
     /// - Throws: The reason the transaction was refused. The code for a JWS of another kind is `missing-member`.
     public func verifyTransaction(_ jws: some EvidenceSource) throws(VerificationError) -> Verified<TransactionInfo> {
@@ -70,18 +73,19 @@ extension AppStoreVerifier {
     ///
     /// Renewal information has no bundle id. See ``RenewalInfo``.
     ///
-    /// - Parameter jws: The `jwsRepresentation` of a `VerificationResult<RenewalInfo>` on a device, `signedRenewalInfo` on a server, or a JSON object with
-    ///   that member.
+    /// - Parameter jws: The `jwsRepresentation` of a `VerificationResult<RenewalInfo>` on a device, `signedRenewalInfo`
+    ///   on a server, or a JSON object with that member.
     /// - Returns: The verified renewal information.
-    /// - Throws: The reason the renewal information was refused. The code for a JWS of another kind is `missing-member`.
+    /// - Throws: The reason the renewal information was refused. The code for a JWS of another kind is
+    ///   `missing-member`.
     public func verifyRenewalInfo(_ jws: some EvidenceSource) throws(VerificationError) -> Verified<RenewalInfo> {
         try verify(jws)
     }
 
     /// Verifies an app transaction.
     ///
-    /// - Parameter jws: The `jwsRepresentation` of a `VerificationResult<AppTransaction>` on a device, `signedAppTransactionInfo` on a server, or a JSON
-    ///   object with that member.
+    /// - Parameter jws: The `jwsRepresentation` of a `VerificationResult<AppTransaction>` on a device,
+    ///   `signedAppTransactionInfo` on a server, or a JSON object with that member.
     /// - Returns: The verified app transaction.
     /// - Throws: The reason the app transaction was refused. The code for a JWS of another kind is `missing-member`.
     public func verifyAppTransaction(_ jws: some EvidenceSource) throws(VerificationError) -> Verified<AppTransaction> {
@@ -92,8 +96,8 @@ extension AppStoreVerifier {
     ///
     /// - Parameter jws: The body of the request that Apple sends, `{"signedPayload":"…"}`, or the JWS in it.
     /// - Returns: The verified notification with its verified parts.
-    /// - Throws: The reason the notification was refused. If a signed part was refused, ``VerificationError/part`` names it. The code for a JWS of
-    ///   another kind is `missing-member`.
+    /// - Throws: The reason the notification was refused. If a signed part was refused, ``VerificationError/part``
+    ///   names it. The code for a JWS of another kind is `missing-member`.
     public func verifyNotification(_ jws: some EvidenceSource) throws(VerificationError) -> VerifiedNotification {
         try counting(jws) { (text) throws(VerificationError) in try verifiers.jws.verifyNotification(text) }
     }
@@ -104,8 +108,8 @@ extension AppStoreVerifier {
     ///
     /// - Parameter jws: The body of the request that Apple sends, `{"signedPayload":"…"}`, or the JWS in it.
     /// - Returns: The verified request.
-    /// - Throws: The reason the request was refused. The code is `no-app-apple-id` if the policy has bundle ids but no ``VerificationPolicy/appAppleID``,
-    ///   and `missing-member` for a JWS of another kind.
+    /// - Throws: The reason the request was refused. The code is `no-app-apple-id` if the policy has bundle ids but no
+    ///   ``VerificationPolicy/appAppleID``, and `missing-member` for a JWS of another kind.
     public func verifyRealtimeRequest(_ jws: some EvidenceSource) throws(VerificationError) -> Verified<RealtimeRequest>
     {
         try verify(jws)

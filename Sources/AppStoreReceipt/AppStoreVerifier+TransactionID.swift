@@ -5,9 +5,9 @@ extension AppStoreVerifier {
     /// Verifies a receipt and returns a transaction id in it, with which to call the App Store Server API.
     ///
     /// It is the id that `ReceiptUtility.extractTransactionId(appReceipt:)` of Apple's library returns, which doesn't
-    /// validate the receipt: the first id in the first purchase that has one, in the receipt's order. It is a transaction
-    /// id [1703] or an original transaction id [1705], whichever the purchase has first. Each finds the customer's whole
-    /// history. An empty string is no id, and Apple's library returns it.
+    /// validate the receipt: the first id in the first purchase that has one, in the receipt's order. It is a
+    /// transaction id [1703] or an original transaction id [1705], whichever the purchase has first. Each finds the
+    /// customer's whole history. An empty string is no id, and Apple's library returns it.
     ///
     /// - Parameter appReceipt: A receipt, as ``verifyReceipt(_:applicationVersion:deviceIdentifier:)`` takes it.
     /// - Returns: The id, or `nil` if the receipt has no purchases.

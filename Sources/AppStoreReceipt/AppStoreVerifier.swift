@@ -1,20 +1,21 @@
 import SignatureTrust
 import SpanASN1
 
-/// A verifier for everything that Apple signs for the App Store: receipts, the JWS of StoreKit 2 and of App Store Server Notifications, and the transaction
-/// receipts of iOS 3 to 6.
+/// A verifier for everything that Apple signs for the App Store: receipts, the JWS of StoreKit 2 and of App Store
+/// Server Notifications, and the transaction receipts of iOS 3 to 6.
 ///
 /// ```swift
 /// let verifier = try AppStoreVerifier(bundleID: "com.example.app", environments: [.production])
 /// let evidence = try verifier.verify(body)
 /// ```
 ///
-/// Make one verifier when the program starts, and share it. It is thread-safe. Apart from its counters and its cache of certificate chains, it is
-/// immutable.
+/// Make one verifier when the program starts, and share it. It is thread-safe. Apart from its counters and its cache of
+/// certificate chains, it is immutable.
 ///
-/// Evidence is genuine if its signature is valid for the received bytes, the signer's certificate chains over exactly one intermediate to a
-/// pinned root at the signing date, and both certificates have Apple's marker extensions. The verifier returns genuine evidence that its ``policy``
-/// accepts, and throws a ``VerificationError`` for everything else.
+/// Evidence is genuine if its signature is valid for the received bytes, the signer's certificate chains over exactly
+/// one intermediate to a pinned root at the signing date, and both certificates have Apple's marker extensions. The
+/// verifier returns genuine evidence that its ``policy`` accepts, and throws a ``VerificationError`` for everything
+/// else.
 public final class AppStoreVerifier: Sendable {
     /// The policy that genuine evidence must meet.
     public let policy: VerificationPolicy
@@ -27,12 +28,12 @@ public final class AppStoreVerifier: Sendable {
     ///
     /// - Parameters:
     ///   - bundleID: The bundle id of the app.
-    ///   - appAppleID: The Apple id of the app, such as `1234567890`. It is compared where evidence has one, in notifications and app transactions, and
-    ///     real-time requests require it: they have no bundle id.
+    ///   - appAppleID: The Apple id of the app, such as `1234567890`. It is compared where evidence has one, in
+    ///     notifications and app transactions, and real-time requests require it: they have no bundle id.
     ///   - environments: The environments to accept; `nil` accepts every environment, and evidence without one.
     ///   - trust: The certificates to trust; by default Apple's.
-    /// - Throws: An error of the stage `verifier` if the configuration can accept nothing, or if libcrypto on this host cannot verify what the
-    ///   policy accepts.
+    /// - Throws: An error of the stage `verifier` if the configuration can accept nothing, or if libcrypto on this host
+    ///   cannot verify what the policy accepts.
     public convenience init(
         bundleID: String, appAppleID: String? = nil, environments: Set<AppStoreEnvironment>?,
         trust: AppStoreTrust = .apple
@@ -47,8 +48,8 @@ public final class AppStoreVerifier: Sendable {
     /// - Parameters:
     ///   - policy: The policy that genuine evidence must meet.
     ///   - trust: The certificates to trust; by default Apple's.
-    /// - Throws: An error of the stage `verifier` if the configuration can accept nothing, or if libcrypto on this host cannot verify what the
-    ///   policy accepts.
+    /// - Throws: An error of the stage `verifier` if the configuration can accept nothing, or if libcrypto on this host
+    ///   cannot verify what the policy accepts.
     public init(policy: VerificationPolicy, trust: AppStoreTrust = .apple) throws(VerificationError) {
         try policy.check(with: trust)
         var policy = policy
@@ -66,18 +67,21 @@ public final class AppStoreVerifier: Sendable {
 
     /// The number of inputs that this verifier has verified and refused, for metrics.
     ///
-    /// A notification counts once, whatever its parts. While other threads verify, the numbers may be from slightly different moments.
+    /// A notification counts once, whatever its parts. While other threads verify, the numbers may be from slightly
+    /// different moments.
     public var counts: VerifierCounts {
         counters.counts(of: verifiers.engines)
     }
 
     /// Verifies evidence of any kind.
     ///
-    /// What clients are known to put around evidence is removed, unless ``VerificationPolicy/requiresStrictForm`` is set: see <doc:WhatClientsSend>.
+    /// What clients are known to put around evidence is removed, unless ``VerificationPolicy/requiresStrictForm`` is
+    /// set: see <doc:WhatClientsSend>.
     ///
-    /// - Parameter evidence: A receipt (binary, base64 or PEM), a JWS in its compact serialization, a transaction receipt (a property list or its base64), or a JSON
-    ///   object with one of them as its member `receipt-data`, `signedPayload`, `signedTransactionInfo`, `signedRenewalInfo` or `signedAppTransactionInfo`. Whitespace around a text and
-    ///   other members of the object are ignored.
+    /// - Parameter evidence: A receipt (binary, base64 or PEM), a JWS in its compact serialization, a transaction
+    ///   receipt (a property list or its base64), or a JSON object with one of them as its member `receipt-data`,
+    ///   `signedPayload`, `signedTransactionInfo`, `signedRenewalInfo` or `signedAppTransactionInfo`. Whitespace around
+    ///   a text and other members of the object are ignored.
     /// - Returns: The verified evidence, by its kind.
     /// - Throws: The reason the evidence was refused.
     public func verify(_ evidence: some EvidenceSource) throws(VerificationError) -> VerifiedEvidence {

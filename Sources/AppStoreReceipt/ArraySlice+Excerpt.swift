@@ -2,7 +2,8 @@ import SpanASN1
 import StrictText
 
 extension ArraySlice<UInt8> {
-    /// The first characters between quotation marks, or the first bytes in hexadecimal of what is not text; `nil` where there are none.
+    /// The first characters between quotation marks, or the first bytes in hexadecimal of what is not text; `nil` where
+    /// there are none.
     package var excerpt: String? { isText ? quoted(limit: Self.excerptByteCount) : hexadecimalExcerpt }
 
     var hexadecimalExcerpt: String? {

@@ -27,8 +27,8 @@ public enum EnvironmentNotification: Hashable, Sendable {
 /// }
 /// ```
 ///
-/// App Review and TestFlight buy in the sandbox, also with the app that is on sale. A server that refuses the sandbox fails
-/// the review, and one that grants it as production gives its products away.
+/// App Review and TestFlight buy in the sandbox, also with the app that is on sale. A server that refuses the sandbox
+/// fails the review, and one that grants it as production gives its products away.
 public struct BothEnvironmentsVerifier: Sendable {
     let verifier: AppStoreVerifier
 

@@ -2,8 +2,8 @@ import Instants
 
 /// The time on the Pacific coast of the United States (America/Los_Angeles), in integers.
 ///
-/// Daylight saving time is from the second Sunday in March to the first Sunday in November (Energy Policy Act of 2005), since 2007. The rule
-/// is also applied to earlier dates, which no receipt has, because the App Store opened in 2008.
+/// Daylight saving time is from the second Sunday in March to the first Sunday in November (Energy Policy Act of 2005),
+/// since 2007. The rule is also applied to earlier dates, which no receipt has, because the App Store opened in 2008.
 enum PacificTime {
     private static let standardOffset = -8 * 3600
     private static let daylightOffset = -7 * 3600

@@ -1,7 +1,8 @@
 public import SignatureTrust
 public import Instants
 
-/// How evidence was verified: the authority that signed it, the certificates, and the date at which the chain was validated.
+/// How evidence was verified: the authority that signed it, the certificates, and the date at which the chain was
+/// validated.
 public struct SignerVerification: Hashable, Sendable {
     /// The authorities that can sign evidence.
     @nonexhaustive
@@ -29,7 +30,8 @@ public struct SignerVerification: Hashable, Sendable {
     /// The wrappers around the evidence.
     var layers = Layers()
 
-    /// The names of what was around the evidence, outermost first, such as `unity`; empty if nothing was. <doc:WhatClientsSend> lists them.
+    /// The names of what was around the evidence, outermost first, such as `unity`; empty if nothing was.
+    /// <doc:WhatClientsSend> lists them.
     public var unwrapped: [String] { layers.names }
 
     func inside(_ layers: Layers) -> SignerVerification {
@@ -39,8 +41,8 @@ public struct SignerVerification: Hashable, Sendable {
     }
 }
 
-/// The JSON has the properties' names in lowercase with `_`, for logs and for storage. Dates are milliseconds since 1970. It
-/// says nothing of what was around the evidence, and cannot be decoded: only a verifier makes one.
+/// The JSON has the properties' names in lowercase with `_`, for logs and for storage. Dates are milliseconds since
+/// 1970. It says nothing of what was around the evidence, and cannot be decoded: only a verifier makes one.
 extension SignerVerification: Encodable {
     private enum CodingKeys: String, CodingKey {
         case authority, anchor, signer, digest

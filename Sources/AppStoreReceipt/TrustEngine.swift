@@ -3,7 +3,8 @@ import Instants
 import SpanASN1
 import SpanPKCS7
 
-/// Verifies signatures and signers, of receipts and of JWS: by chains to pinned roots, or by the pinned certificates of StoreKit Testing.
+/// Verifies signatures and signers, of receipts and of JWS: by chains to pinned roots, or by the pinned certificates of
+/// StoreKit Testing.
 enum TrustEngine: Sendable {
     case chain(PinnedChainVerifier, SignerVerification.Authority)
     case signer(PinnedSignerVerifier)
@@ -120,8 +121,8 @@ extension ASN1ObjectIdentifier {
 }
 
 extension AlgorithmPolicy {
-    /// What may sign a JWS and its chain: ECDSA with SHA-2, and RSA keys of the sizes of this policy for roots, of which a chain may end in an
-    /// older one.
+    /// What may sign a JWS and its chain: ECDSA with SHA-2, and RSA keys of the sizes of this policy for roots, of
+    /// which a chain may end in an older one.
     var forJWS: AlgorithmPolicy {
         AlgorithmPolicy(
             kinds: [.ecdsa, .rsaPKCS1], digests: .sha2, rsaKeySizes: rsaKeySizes, curves: [.p256, .p384])

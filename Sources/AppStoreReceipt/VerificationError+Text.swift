@@ -50,11 +50,12 @@ extension VerificationError.OffsetBase {
 }
 
 extension VerificationError {
-    /// Returns the text at ``offset`` of a refused input, escaped and shortened for a log, such as `"2018-13-12T25:00:00Z"`. Bytes that are not text are
-    /// in hexadecimal.
+    /// Returns the text at ``offset`` of a refused input, escaped and shortened for a log, such as
+    /// `"2018-13-12T25:00:00Z"`. Bytes that are not text are in hexadecimal.
     ///
     /// - Parameter input: The bytes that the verifier refused.
-    /// - Returns: The excerpt; `nil` if the error has no position in the input, for a JWS, and if `input` is not the refused input.
+    /// - Returns: The excerpt; `nil` if the error has no position in the input, for a JWS, and if `input` is not the
+    ///   refused input.
     public func excerpt(of input: some EvidenceSource) -> String? {
         let input = input.evidenceArray
         guard part == nil, let offset else { return nil }

@@ -5,8 +5,8 @@ package import StrictText
 
 /// The reason evidence was refused, or a verifier could not be made.
 ///
-/// An input has one verdict: the checks are made in the order of ``Stage``, and the first that fails is the error. The article <doc:Errors> lists all
-/// codes.
+/// An input has one verdict: the checks are made in the order of ``Stage``, and the first that fails is the error. The
+/// article <doc:Errors> lists all codes.
 public struct VerificationError: Error, Hashable, Sendable {
     package let reason: Reason
     /// The signed part of a notification that was refused; `nil` if the evidence itself was refused.
@@ -24,7 +24,8 @@ public struct VerificationError: Error, Hashable, Sendable {
         self.circumstances = circumstances
     }
 
-    /// The names of what was around the evidence, outermost first, such as `unity`; empty if nothing was. <doc:WhatClientsSend> lists them.
+    /// The names of what was around the evidence, outermost first, such as `unity`; empty if nothing was.
+    /// <doc:WhatClientsSend> lists them.
     public var unwrapped: [String] { circumstances?.layers.names ?? [] }
 
     /// The signed parts of a notification. The raw values are the names that Apple gives them.
@@ -47,7 +48,8 @@ public struct VerificationError: Error, Hashable, Sendable {
         case container
         /// The three parts of a JWS and their base64url, or the property list of a transaction receipt.
         case form
-        /// The header of a JWS: its JSON, its algorithm, its certificates. Or the parts of the signature of a transaction receipt.
+        /// The header of a JWS: its JSON, its algorithm, its certificates. Or the parts of the signature of a
+        /// transaction receipt.
         case header
         /// The signature, with the key of the signer's certificate.
         case signature
@@ -55,7 +57,8 @@ public struct VerificationError: Error, Hashable, Sendable {
         case date
         /// The certificate chain from the signer to a trusted root.
         case chain
-        /// The attributes of a receipt, the members of a JWS payload, or the keys of a transaction receipt's `purchase-info`.
+        /// The attributes of a receipt, the members of a JWS payload, or the keys of a transaction receipt's
+        /// `purchase-info`.
         case payload
         /// The policy: app, environment, version, device and age.
         case policy
@@ -259,10 +262,11 @@ extension VerificationError {
         }
     }
 
-    /// The place of the fault in the structure of a receipt, such as `payload › in_app[3] › 1704 purchase date`, or of a transaction receipt, such as
-    /// `purchase-info › quantity`; `nil` for a JWS.
+    /// The place of the fault in the structure of a receipt, such as `payload › in_app[3] › 1704 purchase date`, or of
+    /// a transaction receipt, such as `purchase-info › quantity`; `nil` for a JWS.
     ///
-    /// If the evidence is in another member than those that are read, it is the JSON Pointer to that member, such as `/purchase/receipt`. A client wrote it.
+    /// If the evidence is in another member than those that are read, it is the JSON Pointer to that member, such as
+    /// `/purchase/receipt`. A client wrote it.
     public var path: String? {
         if case .member(let pointer) = circumstances?.detail { return pointer.string }
         return switch reason {
@@ -299,11 +303,11 @@ extension VerificationError {
         if case .input(let error) = reason { error.armor } else { nil }
     }
 
-    /// The value that was refused: the bundle id, the environment or the date of genuine evidence, or the part of the configuration at fault; or how much of evidence
-    /// arrived that was cut off, such as `3072 bytes`.
+    /// The value that was refused: the bundle id, the environment or the date of genuine evidence, or the part of the
+    /// configuration at fault; or how much of evidence arrived that was cut off, such as `3072 bytes`.
     ///
-    /// It is `nil` if the value is not known to be signed. It can have any length and any characters. To log an error, use ``description`` or
-    /// ``json``, which shorten and escape it.
+    /// It is `nil` if the value is not known to be signed. It can have any length and any characters. To log an error,
+    /// use ``description`` or ``json``, which shorten and escape it.
     public var found: String? {
         if let truncation { return "\(truncation.arrived) \(truncation.unit.rawValue)" }
         return switch reason {
@@ -317,7 +321,8 @@ extension VerificationError {
         if case .members(_, let member, _) = reason { member?.string } else { nil }
     }
 
-    /// The value that the policy accepts instead of ``found``, the size of evidence that was cut off, or the kind of JWS that the method verifies, such as `notification`.
+    /// The value that the policy accepts instead of ``found``, the size of evidence that was cut off, or the kind of
+    /// JWS that the method verifies, such as `notification`.
     public var expected: String? {
         if let truncation { return "\(truncation.expected) \(truncation.unit.rawValue)" }
         return switch reason {

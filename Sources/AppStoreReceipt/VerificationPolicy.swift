@@ -11,7 +11,8 @@ public struct VerificationPolicy: Sendable {
     public var bundleIDs: Set<String>?
     /// The app's Apple id, such as `1234567890`; `nil` accepts every app.
     ///
-    /// Notifications, app transactions and real-time requests have one, at least in production. Receipts are not compared with it.
+    /// Notifications, app transactions and real-time requests have one, at least in production. Receipts are not
+    /// compared with it.
     public var appAppleID: String?
     /// The environments to accept; `nil` for every environment of the trusted roots, and for evidence that names none.
     ///
@@ -19,15 +20,16 @@ public struct VerificationPolicy: Sendable {
     /// products away.
     ///
     /// Apple signed transactions without an environment before 2022, in production and in the sandbox. If there is a
-    /// set, they are refused as `environment-missing`; otherwise ``Entitlements`` leaves them undetermined. The parts of
-    /// a notification are in the environment that its data names. Evidence of an unknown environment is always refused.
+    /// set, they are refused as `environment-missing`; otherwise ``Entitlements`` leaves them undetermined. The parts
+    /// of a notification are in the environment that its data names. Evidence of an unknown environment is always
+    /// refused.
     public var environments: Set<AppStoreEnvironment>?
     /// The date at which certificate chains are validated; by default the signing date.
     public var validationDate = ValidationDate.whenSigned
     /// The maximum time since the evidence was signed, by ``clock``; `nil` for no maximum.
     ///
-    /// A receipt is signed at its creation date. If there is a maximum, evidence signed more than five minutes after ``clock`` is refused, too.
-    /// The five minutes allow for clocks that differ.
+    /// A receipt is signed at its creation date. If there is a maximum, evidence signed more than five minutes after
+    /// ``clock`` is refused, too. The five minutes allow for clocks that differ.
     public var maximumAge: Duration?
     /// A Boolean value that indicates whether to accept evidence from the future; by default `true`.
     ///
@@ -36,24 +38,29 @@ public struct VerificationPolicy: Sendable {
     public var allowsFutureDates = true
     /// The clock for ``maximumAge``, ``allowsFutureDates`` and ``ValidationDate/now``; by default the system's.
     public var clock: @Sendable () -> Instant = { .now }
-    /// The algorithms and keys that may sign receipts: RSA of 2048 to 4096 bits with SHA-2 or SHA-1, which Apple's receipts need, and ECDSA on P-256
-    /// and P-384 with SHA-2, unless you change it.
+    /// The algorithms and keys that may sign receipts: RSA of 2048 to 4096 bits with SHA-2 or SHA-1, which Apple's
+    /// receipts need, and ECDSA on P-256 and P-384 with SHA-2, unless you change it.
     ///
     /// A JWS must always be signed with ECDSA on P-256 and SHA-256 (`ES256`).
     public var algorithms = AlgorithmPolicy()
-    /// A Boolean value that indicates whether to accept transaction receipts of version 2, whose signer has an RSA key of 1024 bits; by default `false`.
+    /// A Boolean value that indicates whether to accept transaction receipts of version 2, whose signer has an RSA key
+    /// of 1024 bits; by default `false`.
     ///
-    /// Apple signed so until 2015 at least. Keys of this size are no longer considered safe (NIST SP 800-131A forbids them since 2014): whoever can factor
-    /// that of Apple's signer, at great expense today, can make such receipts for any app. If you set this to `true`, check products that matter in another
-    /// way, too. It changes nothing for other evidence: RSA-1024 is accepted nowhere else.
+    /// Apple signed so until 2015 at least. Keys of this size are no longer considered safe (NIST SP 800-131A forbids
+    /// them since 2014): whoever can factor that of Apple's signer, at great expense today, can make such receipts for
+    /// any app. If you set this to `true`, check products that matter in another way, too. It changes nothing for other
+    /// evidence: RSA-1024 is accepted nowhere else.
     public var allowsRSA1024TransactionReceipts = false
-    /// The fingerprints of signer's and intermediate certificates that are not trusted. If a signing key leaks, list its certificate here.
+    /// The fingerprints of signer's and intermediate certificates that are not trusted. If a signing key leaks, list
+    /// its certificate here.
     ///
     /// Root certificates are not compared with it: choose those with ``AppStoreTrust``.
     public var distrusted: Set<Fingerprint> = []
-    /// A Boolean value that indicates whether to refuse evidence that is in something else, such as the JSON of Unity IAP or a form; by default `false`.
+    /// A Boolean value that indicates whether to refuse evidence that is in something else, such as the JSON of Unity
+    /// IAP or a form; by default `false`.
     ///
-    /// <doc:WhatClientsSend> lists what is known. In notifications and real-time requests, which Apple sends, nothing but evidence is accepted in any case.
+    /// <doc:WhatClientsSend> lists what is known. In notifications and real-time requests, which Apple sends, nothing
+    /// but evidence is accepted in any case.
     public var requiresStrictForm = false
     /// The limits on an input.
     public var limits = VerificationLimits()
@@ -89,8 +96,9 @@ public struct VerificationPolicy: Sendable {
 public struct VerificationLimits: Hashable, Sendable {
     /// The maximum size of a binary receipt, in bytes.
     ///
-    /// The maximum size of a text that contains a receipt (base64, PEM or JSON) is twice this size plus 64 KiB. The maximum size of a text that
-    /// may be any evidence is twice the largest of this, ``maximumJWSByteCount`` and ``maximumTransactionReceiptByteCount`` plus 64 KiB. The offset of the error is the limit.
+    /// The maximum size of a text that contains a receipt (base64, PEM or JSON) is twice this size plus 64 KiB. The
+    /// maximum size of a text that may be any evidence is twice the largest of this, ``maximumJWSByteCount`` and
+    /// ``maximumTransactionReceiptByteCount`` plus 64 KiB. The offset of the error is the limit.
     public var maximumReceiptByteCount = 64 << 20
     /// The maximum size of a JWS with the whitespace around it, in bytes. Notifications have about 20,000.
     public var maximumJWSByteCount = 1 << 20
@@ -103,10 +111,12 @@ public struct VerificationLimits: Hashable, Sendable {
     /// The maximum number of purchases in a receipt.
     public var maximumPurchaseCount = 1_000_000
 
-    /// Creates the default limits: 64 MiB for a receipt, 1 MiB for a JWS and for a transaction receipt, 16 certificates and 1,000,000 purchases.
+    /// Creates the default limits: 64 MiB for a receipt, 1 MiB for a JWS and for a transaction receipt, 16 certificates
+    /// and 1,000,000 purchases.
     public init() {}
 
-    /// One byte more than evidence in any form may have by the default limits: so many are enough to refuse it, and what follows need not be read.
+    /// One byte more than evidence in any form may have by the default limits: so many are enough to refuse it, and
+    /// what follows need not be read.
     @_spi(Surfaces)
     public static let refusedByteCount = ReceiptText.maximumCount(VerificationLimits().maximumReceiptByteCount) + 1
 }

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// The numbers of inputs that a verifier has verified and refused since it was made, for metrics. See ``AppStoreVerifier/counts``.
+/// The numbers of inputs that a verifier has verified and refused since it was made, for metrics. See
+/// ``AppStoreVerifier/counts``.
 public struct VerifierCounts: Hashable, Sendable {
     /// The number of inputs that were verified.
     public let verified: UInt64

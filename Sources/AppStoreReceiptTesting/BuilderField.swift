@@ -48,7 +48,8 @@ extension ProductType {
 }
 
 extension ReceiptBuilder {
-    /// The properties for the attributes of `AttributeType.receiptRows`, but for the purchases. An attribute without one is minted as an additional attribute.
+    /// The properties for the attributes of `AttributeType.receiptRows`, but for the purchases. An attribute without
+    /// one is minted as an additional attribute.
     static let fields: [AttributeType: BuilderField<ReceiptBuilder>] = [
         .receiptType: .text(\.receiptType), .appItemID: .identifier(\.appItemID), .bundleID: .text(\.bundleID),
         .applicationVersion: .text(\.applicationVersion), .opaqueValue: .octets(\.opaqueValue),

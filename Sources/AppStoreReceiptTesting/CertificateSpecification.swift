@@ -68,7 +68,8 @@ extension CertificateSpecification {
     /// - Parameters:
     ///   - key: The key of the subject.
     ///   - issuer: The issuer; `nil` for a self-signed certificate.
-    /// - Throws: `inexpressible-value` for a date that X.509 cannot express; `malformed-certificate` for an issuer without a name.
+    /// - Throws: `inexpressible-value` for a date that X.509 cannot express; `malformed-certificate` for an issuer
+    ///   without a name.
     package func tbsCertificate(key: SigningKey, issuer: SigningIdentity?) throws(MintingError) -> [UInt8] {
         let issuerKey = issuer?.key ?? key
         let signatureAlgorithm = try innerSignatureAlgorithm.orElse { () throws(MintingError) in
@@ -110,7 +111,8 @@ extension CertificateSpecification {
     ///   - key: The key of the subject; `nil` to generate one of the kind ``keyKind``.
     ///   - issuer: The issuer; `nil` for a self-signed certificate.
     /// - Returns: The certificate and its key.
-    /// - Throws: The errors of `tbsCertificate(key:issuer:)`; `algorithm-unavailable` if the host does not sign with the digest algorithm.
+    /// - Throws: The errors of `tbsCertificate(key:issuer:)`; `algorithm-unavailable` if the host does not sign with
+    ///   the digest algorithm.
     package func issue(key: SigningKey? = nil, by issuer: SigningIdentity? = nil) throws(MintingError)
         -> SigningIdentity
     {

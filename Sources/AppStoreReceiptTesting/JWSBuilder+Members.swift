@@ -1,7 +1,8 @@
 public import AppStoreReceipt
 
-// The members that tests set most, without their names in JSON. A property is `nil` if its member is missing or has another type, and setting `nil` removes
-// the member. For other members, and for values of wrong types, set members of ``payload``.
+// The members that tests set most, without their names in JSON. A property is `nil` if its member is missing or has
+// another type, and setting `nil` removes the member. For other members, and for values of wrong types, set members of
+// ``payload``.
 
 extension JWSBuilder {
     // MARK: Identifiers
@@ -41,7 +42,8 @@ extension JWSBuilder {
         get { self[TransactionInfo.Member.environment] }
         set { self[TransactionInfo.Member.environment] = newValue }
     }
-    /// The signing date, at which the signer's certificates are validated. App transactions have a `receiptCreationDate` instead.
+    /// The signing date, at which the signer's certificates are validated. App transactions have a
+    /// `receiptCreationDate` instead.
     public var signedDate: Instant? {
         get { self[TransactionInfo.Member.signedDate] }
         set { self[TransactionInfo.Member.signedDate] = newValue }
@@ -79,7 +81,8 @@ extension JWSBuilder {
         get { self[TransactionInfo.Member.transactionReason] }
         set { self[TransactionInfo.Member.transactionReason] = newValue }
     }
-    /// A Boolean value that indicates whether the customer has upgraded to another subscription. Apple writes it only if it is true.
+    /// A Boolean value that indicates whether the customer has upgraded to another subscription. Apple writes it only
+    /// if it is true.
     public var isUpgraded: Bool? {
         get { self[TransactionInfo.Member.isUpgraded] }
         set { self[TransactionInfo.Member.isUpgraded] = newValue }

@@ -26,7 +26,8 @@ extension JWSBuilder {
             ]), signedDate: signedDate)
     }
 
-    /// Returns a builder for `RENEWAL_EXTENSION` with the subtype `SUMMARY`: a request to extend many subscriptions has ended.
+    /// Returns a builder for `RENEWAL_EXTENSION` with the subtype `SUMMARY`: a request to extend many subscriptions has
+    /// ended.
     ///
     /// - Parameters:
     ///   - productID: The product of the subscriptions.

@@ -15,7 +15,8 @@ import StrictText
 ///
 /// You can set every part, also to wrong values.
 public struct JWSBuilder: Hashable, Sendable {
-    /// The payload to sign. You can set any member, as in `builder.payload["price"] = 1990`. The usual members are properties of the builder.
+    /// The payload to sign. You can set any member, as in `builder.payload["price"] = 1990`. The usual members are
+    /// properties of the builder.
     public var payload: JSONValue
     /// The `alg` of the header; `nil` for none. The signature is always ECDSA with SHA-256.
     public var algorithm: String? = "ES256"
@@ -29,7 +30,8 @@ public struct JWSBuilder: Hashable, Sendable {
 
     // MARK: Signing
 
-    /// Returns the JWS in its compact serialization, with the certificates that Apple writes into the header: leaf, intermediate and root.
+    /// Returns the JWS in its compact serialization, with the certificates that Apple writes into the header: leaf,
+    /// intermediate and root.
     public func signed(by authority: TestCertificateAuthority) throws(MintingError) -> String {
         try signed(certificates: authority.certificates, key: authority.leaf.key)
     }
@@ -174,7 +176,8 @@ extension JWSBuilder {
         return builder
     }
 
-    /// Returns a builder for a notification with an object in the member `data`, `appData`, `summary` or `externalPurchaseToken`.
+    /// Returns a builder for a notification with an object in the member `data`, `appData`, `summary` or
+    /// `externalPurchaseToken`.
     public static func notification(
         _ type: NotificationType, about member: String, _ value: JSONValue, signedDate: Instant = defaultDate
     ) -> JWSBuilder {

@@ -3,14 +3,16 @@ import SignatureTrust
 import SpanASN1
 import StrictText
 
-/// A JWS to mint, read from JSON with the keys of `receipt decode --format json`: `{"transaction":{…}}`, or a notification with the parts that are signed within it,
-/// `{"notification":{…},"transaction":{…},"renewal_info":{…}}`.
+/// A JWS to mint, read from JSON with the keys of `receipt decode --format json`: `{"transaction":{…}}`, or a
+/// notification with the parts that are signed within it, `{"notification":{…},"transaction":{…},"renewal_info":{…}}`.
 ///
-/// A member that is missing has the value that ``JWSBuilder`` gives it; one that is `null` is not written. Bundle id, environment and signing date of one object are the defaults of
-/// the others, because Apple's agree. A specification without a signing date is signed at its latest date of a purchase or a revocation, because evidence that was signed before a refund
-/// says nothing of it, and not before ``JWSBuilder/defaultDate``. Without a purchase date, what was refunded
-/// before the default date was bought a second before its refund. A notification without a UUID has one that is made from the specification. A period of an auto-renewable
-/// subscription without a web order line item has one that is made from its original transaction id, its product and its end.
+/// A member that is missing has the value that ``JWSBuilder`` gives it; one that is `null` is not written. Bundle id,
+/// environment and signing date of one object are the defaults of the others, because Apple's agree. A specification
+/// without a signing date is signed at its latest date of a purchase or a revocation, because evidence that was signed
+/// before a refund says nothing of it, and not before ``JWSBuilder/defaultDate``. Without a purchase date, what was
+/// refunded before the default date was bought a second before its refund. A notification without a UUID has one that
+/// is made from the specification. A period of an auto-renewable subscription without a web order line item has one
+/// that is made from its original transaction id, its product and its end.
 package struct JWSSpecification: Sendable {
     private let kind: JWSKind
     private let objects: [JWSKind: [JWSSpecifiedMember]]

@@ -1,4 +1,5 @@
-/// MD5 (RFC 1321), for vectors that must be refused. It is not in `LibcryptoHandles`, so that nothing that verifies can use it.
+/// MD5 (RFC 1321), for vectors that must be refused. It is not in `LibcryptoHandles`, so that nothing that verifies can
+/// use it.
 enum MD5 {
     static func digest(of bytes: [UInt8]) -> [UInt8] {
         var message = bytes + [0x80]

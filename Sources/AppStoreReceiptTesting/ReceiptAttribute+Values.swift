@@ -17,7 +17,8 @@ extension ReceiptAttribute {
         ReceiptAttribute(type, value: ASN1Writer.encode { $0.writeInteger(value) })
     }
 
-    /// Returns an attribute whose value is a date. With `nil`, it is an empty string, which means that there is no date.
+    /// Returns an attribute whose value is a date. With `nil`, it is an empty string, which means that there is no
+    /// date.
     public static func date(_ type: AttributeType, _ date: Instant?) -> ReceiptAttribute {
         .ia5String(type, date?.description ?? "")
     }

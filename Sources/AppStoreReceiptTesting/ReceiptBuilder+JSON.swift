@@ -9,10 +9,12 @@ extension ReceiptBuilder {
     /// {"bundle_id": "com.example.app", "in_app": [{"product_id": "com.example.app.pro", "transaction_id": "1000"}]}
     /// ```
     ///
-    /// The output of that command is accepted unchanged. Dates are RFC 3339, and octets are hexadecimal. A field that is missing or `null` is not written, except that
-    /// the type is `Production`, and the creation date is the latest date of a purchase or a cancellation, and not before ``defaultCreationDate``. A product type is a
-    /// number or a word such as `consumable`. Purchases and unknown attributes keep their order. A period of an auto-renewable subscription without the key `web_order_line_item_id` has one
-    /// that is made from its original transaction id, its product and its end, so that a restored copy of the period has the same.
+    /// The output of that command is accepted unchanged. Dates are RFC 3339, and octets are hexadecimal. A field that
+    /// is missing or `null` is not written, except that the type is `Production`, and the creation date is the latest
+    /// date of a purchase or a cancellation, and not before ``defaultCreationDate``. A product type is a number or a
+    /// word such as `consumable`. Purchases and unknown attributes keep their order. A period of an auto-renewable
+    /// subscription without the key `web_order_line_item_id` has one that is made from its original transaction id, its
+    /// product and its end, so that a restored copy of the period has the same.
     ///
     /// - Parameter json: The JSON text.
     /// - Throws: The first fault in the text.

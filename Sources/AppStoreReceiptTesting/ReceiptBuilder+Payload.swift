@@ -6,8 +6,8 @@ import StrictText
 extension ReceiptBuilder {
     /// Returns the payload to sign, which is a SET OF ReceiptAttribute.
     ///
-    /// - Throws: `algorithm-unavailable` if libcrypto does not compute SHA-1, which attribute 5 requires, and `inexpressible-value` if an id that is
-    ///   written as an INTEGER is not a decimal number of 64 bits.
+    /// - Throws: `algorithm-unavailable` if libcrypto does not compute SHA-1, which attribute 5 requires, and
+    ///   `inexpressible-value` if an id that is written as an INTEGER is not a decimal number of 64 bits.
     public func payload() throws(MintingError) -> [UInt8] {
         var builder = self
         if builder.sha1Hash == nil { builder.sha1Hash = try deviceHash() }

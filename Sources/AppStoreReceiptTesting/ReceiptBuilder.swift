@@ -11,8 +11,9 @@ import StrictText
 /// ).signed(by: authority)
 /// ```
 ///
-/// A new builder has the fields of an iOS app's production receipt. You can set every field; `nil` omits it. To write attributes without a field, or repeated
-/// or malformed attributes, use ``additionalAttributes``. The numbers in brackets are attribute types.
+/// A new builder has the fields of an iOS app's production receipt. You can set every field; `nil` omits it. To write
+/// attributes without a field, or repeated or malformed attributes, use ``additionalAttributes``. The numbers in
+/// brackets are attribute types.
 public struct ReceiptBuilder: Sendable {
     // MARK: Payload
 
@@ -91,7 +92,8 @@ public struct ReceiptBuilder: Sendable {
     ///   - bundleID: The app's bundle id.
     ///   - environment: The receipt's type. In the sandbox, Apple's numeric ids are 0.
     ///   - purchases: The purchases.
-    ///   - creationDate: The date the receipt was created; by default 2025-06-15T12:00:00Z. Test authorities are valid from 2010 to 2045.
+    ///   - creationDate: The date the receipt was created; by default 2025-06-15T12:00:00Z. Test authorities are valid
+    ///     from 2010 to 2045.
     public init(
         bundleID: String, environment: ReceiptType = .production, purchases: [Purchase] = [],
         creationDate: Instant = Self.defaultCreationDate
@@ -139,7 +141,8 @@ public struct ReceiptBuilder: Sendable {
 
     /// The orders of the attributes of a SET.
     package enum AttributeOrder: Hashable, Sendable {
-        /// The order of DER (X.690, 11.6), as Apple writes them. It also orders the purchases: longer purchases generally come later.
+        /// The order of DER (X.690, 11.6), as Apple writes them. It also orders the purchases: longer purchases
+        /// generally come later.
         case der
         /// By number, with the purchases in their order at 17, and ``ReceiptBuilder/additionalAttributes`` last.
         case asGiven

@@ -36,8 +36,8 @@ package struct RevocationListSpecification: Hashable, Sendable {
 
     /// Issues the list, DER.
     ///
-    /// - Throws: `inexpressible-value` for a date that X.509 cannot express; `malformed-certificate` for an issuer without a name;
-    ///   `algorithm-unavailable` where the host does not sign with the digest.
+    /// - Throws: `inexpressible-value` for a date that X.509 cannot express; `malformed-certificate` for an issuer
+    ///   without a name; `algorithm-unavailable` where the host does not sign with the digest.
     package func issue(by issuer: SigningIdentity) throws(MintingError) -> [UInt8] {
         let algorithm = try issuer.key.signatureAlgorithm(digest)
         let name = try issuer.encodedSubject()

@@ -3,7 +3,8 @@ package import Instants
 package import SpanASN1
 import SpanPKCS7
 
-/// A builder of a PKCS#7 `SignedData` container (RFC 5652, 5.1) with any content. You can set every part, also to wrong values.
+/// A builder of a PKCS#7 `SignedData` container (RFC 5652, 5.1) with any content. You can set every part, also to wrong
+/// values.
 ///
 /// To start from the shape of Apple's receipts, use ``ReceiptBuilder/signedData(by:)-(TestCertificateAuthority)``.
 package struct SignedDataBuilder: Sendable {
@@ -13,7 +14,8 @@ package struct SignedDataBuilder: Sendable {
         case der
         /// BER, as StoreKit Testing in Xcode writes it: indefinite lengths around a constructed OCTET STRING.
         ///
-        /// The content is divided into segments of `segmentSize` bytes (at least 1); `nil` for one segment, as Xcode writes it.
+        /// The content is divided into segments of `segmentSize` bytes (at least 1); `nil` for one segment, as Xcode
+        /// writes it.
         case ber(segmentSize: Int? = nil)
     }
 
@@ -70,7 +72,8 @@ package struct SignedDataBuilder: Sendable {
         package var identifier = Identifier.issuerAndSerialNumber
         /// The digest algorithm to write; `nil` for that of ``digest``.
         package var digestAlgorithm: AlgorithmName?
-        /// The signature algorithm to write. Apple writes `rsaEncryption`. With `nil`, it is the algorithm that names the digest, as Xcode writes it.
+        /// The signature algorithm to write. Apple writes `rsaEncryption`. With `nil`, it is the algorithm that names
+        /// the digest, as Xcode writes it.
         package var signatureAlgorithm: AlgorithmName? = AlgorithmName(.rsaEncryption)
         /// The signed attributes; `nil` for none, as in all known receipts. The content is then signed directly.
         package var signedAttributes: [SignedAttribute]?
@@ -81,7 +84,8 @@ package struct SignedDataBuilder: Sendable {
         /// A signature to write instead of the valid one; `nil` for the valid one.
         package var signature: [UInt8]?
 
-        /// Creates a signer like Apple's: identified by issuer and serial number, with `rsaEncryption` and without attributes.
+        /// Creates a signer like Apple's: identified by issuer and serial number, with `rsaEncryption` and without
+        /// attributes.
         package init(_ identity: SigningIdentity, digest: SignatureDigest = .sha256) {
             self.identity = identity
             self.digest = digest

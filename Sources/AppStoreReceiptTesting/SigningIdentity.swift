@@ -8,7 +8,8 @@ public struct SigningIdentity: Sendable {
     /// The private key of the certificate, or another key on purpose.
     public let key: SigningKey
 
-    /// Creates an identity. Nothing is checked: with a key that does not belong to the certificate, signatures are not valid.
+    /// Creates an identity. Nothing is checked: with a key that does not belong to the certificate, signatures are not
+    /// valid.
     public init(certificate: [UInt8], key: SigningKey) {
         self.certificate = certificate
         self.key = key

@@ -73,7 +73,8 @@ public struct SigningKey: Sendable {
 extension SigningKey {
     /// Returns the signature of bytes.
     ///
-    /// An RSA key signs with RSASSA-PKCS1-v1_5, which is deterministic. An EC key signs with ECDSA, which is not; the signature is a DER `ECDSA-Sig-Value`.
+    /// An RSA key signs with RSASSA-PKCS1-v1_5, which is deterministic. An EC key signs with ECDSA, which is not; the
+    /// signature is a DER `ECDSA-Sig-Value`.
     ///
     /// - Parameters:
     ///   - bytes: The bytes to sign.
@@ -88,7 +89,8 @@ extension SigningKey {
         }
     }
 
-    /// Returns the signature of a `DigestInfo` (RFC 8017, 9.2), or of any other bytes, with PKCS#1 v1.5 padding. Use it for deliberately invalid signatures.
+    /// Returns the signature of a `DigestInfo` (RFC 8017, 9.2), or of any other bytes, with PKCS#1 v1.5 padding. Use it
+    /// for deliberately invalid signatures.
     public func sign(digestInfo: [UInt8]) throws(MintingError) -> [UInt8] {
         try MintingError.calling { () throws(LibcryptoError) in try privateKey.signPKCS1(digestInfo: digestInfo.span) }
     }

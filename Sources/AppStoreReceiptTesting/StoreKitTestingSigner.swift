@@ -1,10 +1,11 @@
 public import SignatureTrust
 import SpanASN1
 
-/// A signer with the shape of StoreKit Testing in Xcode: one self-signed certificate without key identifiers or marker extensions.
+/// A signer with the shape of StoreKit Testing in Xcode: one self-signed certificate without key identifiers or marker
+/// extensions.
 ///
-/// Every developer's Mac has Xcode's key, so its signature authenticates nobody, and neither does this one. Only a verifier with
-/// `AppStoreTrust.storeKitTesting` accepts it.
+/// Every developer's Mac has Xcode's key, so its signature authenticates nobody, and neither does this one. Only a
+/// verifier with `AppStoreTrust.storeKitTesting` accepts it.
 public struct StoreKitTestingSigner: Sendable {
     /// The self-signed certificate and its key.
     public var identity: SigningIdentity
@@ -15,7 +16,8 @@ public struct StoreKitTestingSigner: Sendable {
     /// Creates a signer with a new certificate.
     ///
     /// - Parameter key: The key; `nil` to generate one.
-    /// - Throws: `unsuitable-key` for a key that cannot be made; `algorithm-unavailable` if the host does not sign with the digest algorithm.
+    /// - Throws: `unsuitable-key` for a key that cannot be made; `algorithm-unavailable` if the host does not sign with
+    ///   the digest algorithm.
     public init(key: SigningKey? = nil) throws(MintingError) { try self.init(Self.specification, key: key) }
 
     package init(_ specification: CertificateSpecification, key: SigningKey? = nil) throws(MintingError) {
@@ -29,7 +31,8 @@ public struct StoreKitTestingSigner: Sendable {
         }
     }
 
-    /// The specification of Xcode's certificate: RSA-2048, SHA-256, valid from 2020 to 2040, an authority for signing code.
+    /// The specification of Xcode's certificate: RSA-2048, SHA-256, valid from 2020 to 2040, an authority for signing
+    /// code.
     package static var specification: CertificateSpecification {
         CertificateSpecification(
             subject: DistinguishedName(

@@ -2,7 +2,8 @@ public import SignatureTrust
 import Instants
 import SpanASN1
 
-/// A certificate authority for tests with the shape of Apple's: a root, an intermediate, and a leaf that signs receipts.
+/// A certificate authority for tests with the shape of Apple's: a root, an intermediate, and a leaf that signs
+/// receipts.
 ///
 /// ```swift
 /// let authority = try TestCertificateAuthority()
@@ -12,9 +13,10 @@ import SpanASN1
 ///     .signed(by: authority)
 /// ```
 ///
-/// Nothing that it signs verifies under Apple's roots. A verifier pins whole certificates, not their names, and checks every signature from the receipt to a pinned
-/// root. Only Apple has the private keys of Apple's roots. The marker extensions are not secret: they state the purpose of a certificate, and count only below a
-/// trusted root. The opposite mistake is yours to avoid: never give a test root to a production verifier.
+/// Nothing that it signs verifies under Apple's roots. A verifier pins whole certificates, not their names, and checks
+/// every signature from the receipt to a pinned root. Only Apple has the private keys of Apple's roots. The marker
+/// extensions are not secret: they state the purpose of a certificate, and count only below a trusted root. The
+/// opposite mistake is yours to avoid: never give a test root to a production verifier.
 public struct TestCertificateAuthority: Sendable {
     /// The root. Pass ``trustAnchor`` to a verifier.
     public var root: SigningIdentity
@@ -33,7 +35,8 @@ public struct TestCertificateAuthority: Sendable {
     /// Creates an authority with new keys and certificates.
     ///
     /// - Parameter shape: The specifications of the certificates.
-    /// - Throws: `unsuitable-key` for a key that cannot be made; `algorithm-unavailable` if the host does not sign with the digest algorithm.
+    /// - Throws: `unsuitable-key` for a key that cannot be made; `algorithm-unavailable` if the host does not sign with
+    ///   the digest algorithm.
     public init(_ shape: Shape = Shape()) throws(MintingError) {
         try self.init(
             shape, rootKey: SigningKey(generating: shape.root.keyKind),
@@ -41,7 +44,8 @@ public struct TestCertificateAuthority: Sendable {
             leafKey: SigningKey(generating: shape.leaf.keyKind))
     }
 
-    /// Creates an authority with existing keys and new certificates. With RSA keys, the result is the same byte for byte each time.
+    /// Creates an authority with existing keys and new certificates. With RSA keys, the result is the same byte for
+    /// byte each time.
     public init(
         _ shape: Shape = Shape(), rootKey: SigningKey, intermediateKey: SigningKey, leafKey: SigningKey
     ) throws(MintingError) {
@@ -91,9 +95,11 @@ extension TestCertificateAuthority {
         /// The leaf, which the intermediate issues, and which signs.
         package var leaf: CertificateSpecification
 
-        /// Creates a shape with RSA-2048 and one digest algorithm, by default SHA-256, and with Apple's marker extensions, key usages and path length.
+        /// Creates a shape with RSA-2048 and one digest algorithm, by default SHA-256, and with Apple's marker
+        /// extensions, key usages and path length.
         ///
-        /// Unlike Apple's, the certificates are valid for long: the root from 2006 to 2049, the intermediate and the leaf from 2010 to 2045.
+        /// Unlike Apple's, the certificates are valid for long: the root from 2006 to 2049, the intermediate and the
+        /// leaf from 2010 to 2045.
         public init(digest: SignatureDigest = .sha256) {
             root = CertificateSpecification(
                 subject: DistinguishedName(
@@ -149,9 +155,11 @@ extension TestCertificateAuthority {
     /// A file of a stored authority: its name without a folder, and its bytes.
     public typealias File = (name: String, contents: [UInt8])
 
-    /// Returns the authority as six small files: `root.der` and `root.key` (PKCS#8 in PEM), and the same for `intermediate` and `leaf`.
+    /// Returns the authority as six small files: `root.der` and `root.key` (PKCS#8 in PEM), and the same for
+    /// `intermediate` and `leaf`.
     ///
-    /// RSA signatures with PKCS#1 v1.5 padding are deterministic. Therefore a stored authority always signs the same receipt to the same bytes.
+    /// RSA signatures with PKCS#1 v1.5 padding are deterministic. Therefore a stored authority always signs the same
+    /// receipt to the same bytes.
     public func files() throws(MintingError) -> [File] {
         var files: [File] = []
         for (name, identity) in [("root", root), ("intermediate", intermediate), ("leaf", leaf)] {

@@ -3,7 +3,8 @@ public import SignatureTrust
 import SpanASN1
 import StrictText
 
-/// A builder that mints transaction receipts of iOS 3 to 6 for tests: the `transactionReceipt` of a `SKPaymentTransaction`.
+/// A builder that mints transaction receipts of iOS 3 to 6 for tests: the `transactionReceipt` of a
+/// `SKPaymentTransaction`.
 ///
 /// ```swift
 /// let authority = try TestCertificateAuthority()
@@ -14,10 +15,12 @@ import StrictText
 /// ).signed(by: authority)
 /// ```
 ///
-/// A new builder has the fields of a purchase in production that is no subscription. You can set every field; `nil` omits it. For anything else, change
-/// the bytes of ``purchaseInfo()``, and sign them with ``signatureBlob(over:by:digest:)``.
+/// A new builder has the fields of a purchase in production that is no subscription. You can set every field; `nil`
+/// omits it. For anything else, change the bytes of ``purchaseInfo()``, and sign them with
+/// ``signatureBlob(over:by:digest:)``.
 public struct TransactionReceiptBuilder: Sendable {
-    /// A key and its value. Both are written as they are: a quotation mark or a backslash makes a malformed property list.
+    /// A key and its value. Both are written as they are: a quotation mark or a backslash makes a malformed property
+    /// list.
     package struct Value: Sendable {
         package var key: String
         package var value: String
@@ -84,9 +87,11 @@ public struct TransactionReceiptBuilder: Sendable {
     /// - Parameters:
     ///   - bundleID: The app's bundle id.
     ///   - productID: The product's identifier.
-    ///   - transactionID: The transaction id, with 14 or 15 digits for production, and 16 from `1000000` or `2000000` on for the sandbox.
+    ///   - transactionID: The transaction id, with 14 or 15 digits for production, and 16 from `1000000` or `2000000`
+    ///     on for the sandbox.
     ///   - originalTransactionID: The original transaction id; `nil` for the transaction id.
-    ///   - purchaseDate: The purchase date; by default 2025-06-15T12:00:00Z. Test authorities are valid from 2010 to 2045.
+    ///   - purchaseDate: The purchase date; by default 2025-06-15T12:00:00Z. Test authorities are valid from 2010 to
+    ///     2045.
     ///   - version: The version of the signature.
     public init(
         bundleID: String, productID: String, transactionID: String, originalTransactionID: String? = nil,
@@ -157,7 +162,8 @@ extension TransactionReceiptBuilder {
     /// Returns the transaction receipt, signed by the leaf of an authority, as a property list.
     ///
     /// - Parameter authority: The authority, whose leaf must have an RSA key of the size that ``version`` requires.
-    /// - Throws: `unsuitable-key` for another key; `algorithm-unavailable` if the host does not sign with the digest algorithm.
+    /// - Throws: `unsuitable-key` for another key; `algorithm-unavailable` if the host does not sign with the digest
+    ///   algorithm.
     public func signed(by authority: TestCertificateAuthority) throws(MintingError) -> [UInt8] {
         let info = purchaseInfo()
         return propertyList(purchaseInfo: info, signature: try signatureBlob(over: info, by: authority.leaf))
@@ -171,8 +177,8 @@ extension TransactionReceiptBuilder {
         return Base64.encode(receipt.span)
     }
 
-    /// Returns the bytes for the key `signature`: the version, the signature over the version and `purchaseInfo`, and the signer's certificate with its
-    /// length.
+    /// Returns the bytes for the key `signature`: the version, the signature over the version and `purchaseInfo`, and
+    /// the signer's certificate with its length.
     ///
     /// - Parameters:
     ///   - purchaseInfo: The bytes to sign, which need not be a property list.
@@ -217,7 +223,8 @@ extension TransactionReceiptBuilder {
 // MARK: - Who signs
 
 extension TestCertificateAuthority.Shape {
-    /// The shape of the chain that signed transaction receipts of version 2: an RSA-1024 leaf under the intermediate of the iTunes Store.
+    /// The shape of the chain that signed transaction receipts of version 2: an RSA-1024 leaf under the intermediate of
+    /// the iTunes Store.
     public static var transactionReceiptsOfVersion2: TestCertificateAuthority.Shape {
         var shape = TestCertificateAuthority.Shape(digest: .sha1)
         shape.intermediate.subject = DistinguishedName(

@@ -3,8 +3,10 @@ import StrictText
 extension AppStoreSigner {
     /// Signs a request of the Advanced Commerce API that the app passes to StoreKit, as a JWS.
     ///
-    /// - Parameter request: The request as JSON in UTF-8, such as `{"operation":"CREATE_ONE_TIME_CHARGE","version":"1","requestInfo":{"requestReferenceId":UUID},…}`. It must
-    ///   have these three members; the others are Apple's to check. Its bytes are signed as they are, so that a byte order mark is refused.
+    /// - Parameter request: The request as JSON in UTF-8, such as
+    ///   `{"operation":"CREATE_ONE_TIME_CHARGE","version":"1","requestInfo":{"requestReferenceId":UUID},…}`. It must
+    ///   have these three members; the others are Apple's to check. Its bytes are signed as they are, so that a byte
+    ///   order mark is refused.
     /// - Returns: The JWS in compact form.
     /// - Throws: ``SigningError/Reason-swift.enum/invalidRequest``; ``SigningError/Reason-swift.enum/signingFailed``.
     ///

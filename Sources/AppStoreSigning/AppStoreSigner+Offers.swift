@@ -3,16 +3,17 @@ import StrictText
 extension AppStoreSigner {
     /// Signs a promotional offer for a subscriber, as a JWS.
     ///
-    /// The app passes it to `Product.PurchaseOption.promotionalOffer(_:compactJWS:)`. For an answer to Apple's retention request, the transaction id is the request's
-    /// `originalTransactionId`.
+    /// The app passes it to `Product.PurchaseOption.promotionalOffer(_:compactJWS:)`. For an answer to Apple's
+    /// retention request, the transaction id is the request's `originalTransactionId`.
     ///
     /// - Parameters:
     ///   - productID: The subscription that the customer is offered.
     ///   - offerID: The id of the promotional offer in App Store Connect.
-    ///   - transactionID: Any transaction id of the customer, or the id of the app transaction: then the offer is for this customer alone. `nil` signs it for **whoever has the
-    ///     signature**.
+    ///   - transactionID: Any transaction id of the customer, or the id of the app transaction: then the offer is for
+    ///     this customer alone. `nil` signs it for **whoever has the signature**.
     /// - Returns: The JWS in compact form.
-    /// - Throws: ``SigningError/Reason-swift.enum/invalidArgument(_:)``; ``SigningError/Reason-swift.enum/signingFailed``.
+    /// - Throws: ``SigningError/Reason-swift.enum/invalidArgument(_:)``;
+    ///   ``SigningError/Reason-swift.enum/signingFailed``.
     public func signPromotionalOffer(
         productID: String, offerID: String, transactionID: String?
     ) throws(SigningError) -> String {
@@ -28,14 +29,16 @@ extension AppStoreSigner {
 
     /// Signs whether a customer may have an introductory offer, as a JWS.
     ///
-    /// The app passes it to `Product.PurchaseOption.introductoryOfferEligibility(compactJWS:)`. With `true`, a customer gets the offer who had it before.
+    /// The app passes it to `Product.PurchaseOption.introductoryOfferEligibility(compactJWS:)`. With `true`, a customer
+    /// gets the offer who had it before.
     ///
     /// - Parameters:
     ///   - productID: The subscription with the introductory offer.
     ///   - allowIntroductoryOffer: Whether the customer may have it. It takes the place of Apple's decision.
     ///   - transactionID: Any transaction id of the customer, or the id of the app transaction.
     /// - Returns: The JWS in compact form.
-    /// - Throws: ``SigningError/Reason-swift.enum/invalidArgument(_:)``; ``SigningError/Reason-swift.enum/signingFailed``.
+    /// - Throws: ``SigningError/Reason-swift.enum/invalidArgument(_:)``;
+    ///   ``SigningError/Reason-swift.enum/signingFailed``.
     public func signIntroductoryOfferEligibility(
         productID: String, allowIntroductoryOffer: Bool, transactionID: String
     ) throws(SigningError) -> String {
@@ -76,15 +79,17 @@ public struct PromotionalOfferSignature: Sendable {
 }
 
 extension AppStoreSigner {
-    /// Signs a promotional offer in the original form (StoreKit 1, and `promotionalOffer(offerID:keyID:nonce:signature:timestamp:)` of StoreKit 2), for the account of an
+    /// Signs a promotional offer in the original form (StoreKit 1, and
+    /// `promotionalOffer(offerID:keyID:nonce:signature:timestamp:)` of StoreKit 2), for the account of an
     /// `appAccountToken`.
     ///
     /// - Parameters:
     ///   - productID: The subscription that the customer is offered.
     ///   - offerID: The id of the promotional offer in App Store Connect.
-    ///   - appAccountToken: The UUID that the app passes as `appAccountToken`, in any case: it is signed in lower case. `nil` if the app passes none; then the signature serves
-    ///     **whoever has it**.
-    /// - Throws: ``SigningError/Reason-swift.enum/invalidArgument(_:)``; ``SigningError/Reason-swift.enum/signingFailed``.
+    ///   - appAccountToken: The UUID that the app passes as `appAccountToken`, in any case: it is signed in lower case.
+    ///     `nil` if the app passes none; then the signature serves **whoever has it**.
+    /// - Throws: ``SigningError/Reason-swift.enum/invalidArgument(_:)``;
+    ///   ``SigningError/Reason-swift.enum/signingFailed``.
     public func signOriginalPromotionalOffer(
         productID: String, offerID: String, appAccountToken: String?
     ) throws(SigningError) -> PromotionalOfferSignature {
@@ -106,7 +111,8 @@ extension AppStoreSigner {
     ///   - productID: The subscription that the customer is offered.
     ///   - offerID: The id of the promotional offer in App Store Connect.
     ///   - applicationUsername: The text that the app passes as `applicationUsername`, byte for byte.
-    /// - Throws: ``SigningError/Reason-swift.enum/invalidArgument(_:)``; ``SigningError/Reason-swift.enum/signingFailed``.
+    /// - Throws: ``SigningError/Reason-swift.enum/invalidArgument(_:)``;
+    ///   ``SigningError/Reason-swift.enum/signingFailed``.
     public func signOriginalPromotionalOffer(
         productID: String, offerID: String, applicationUsername: String
     ) throws(SigningError) -> PromotionalOfferSignature {

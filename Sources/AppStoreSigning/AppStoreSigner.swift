@@ -9,7 +9,8 @@ import StrictText
 ///     keyID: "2X9R4HXF34", issuerID: "57246542-96fe-1a63-e053-0824d011072a", bundleID: "com.example.app", key: key)
 /// ```
 ///
-/// It signs what it is asked to. <doc:SigningOffers> says what a server must check before. A signature cannot be withdrawn, and names no environment.
+/// It signs what it is asked to. <doc:SigningOffers> says what a server must check before. A signature cannot be
+/// withdrawn, and names no environment.
 ///
 /// Make one when the server starts. It is thread-safe, makes no request, and each signature has a new nonce.
 public struct AppStoreSigner: Sendable, CustomStringConvertible {
@@ -26,7 +27,8 @@ public struct AppStoreSigner: Sendable, CustomStringConvertible {
 
     /// Creates a signer.
     ///
-    /// - Throws: ``SigningError/Reason-swift.enum/invalidArgument(_:)`` for an id that is empty, is longer than 255 bytes, or contains U+2063.
+    /// - Throws: ``SigningError/Reason-swift.enum/invalidArgument(_:)`` for an id that is empty, is longer than 255
+    ///   bytes, or contains U+2063.
     public init(keyID: String, issuerID: String, bundleID: String, key: InAppPurchaseKey) throws(SigningError) {
         try Self.check(keyID, .keyID)
         try Self.check(issuerID, .issuerID)

@@ -3,9 +3,11 @@ import LibcryptoHandles
 extension InAppPurchaseKey {
     /// Creates a key from a `.p8` file that its owner alone can read.
     ///
-    /// A file in the folder that `CREDENTIALS_DIRECTORY` names is a credential of systemd: see ``init(systemdCredential:)``.
+    /// A file in the folder that `CREDENTIALS_DIRECTORY` names is a credential of systemd: see
+    /// ``init(systemdCredential:)``.
     ///
-    /// - Throws: ``SigningError/Reason-swift.enum/unusableKey(_:)``, also if the file's group or others can read or change it.
+    /// - Throws: ``SigningError/Reason-swift.enum/unusableKey(_:)``, also if the file's group or others can read or
+    ///   change it.
     public convenience init(file path: String) throws(SigningError) {
         var bytes: [UInt8]
         do throws(Fault) {
@@ -16,12 +18,14 @@ extension InAppPurchaseKey {
         try self.init(erasing: &bytes)
     }
 
-    /// Creates a key from a credential that systemd gives this service, as with `LoadCredential=app-store-key:/etc/…` or `LoadCredentialEncrypted=`.
+    /// Creates a key from a credential that systemd gives this service, as with `LoadCredential=app-store-key:/etc/…`
+    /// or `LoadCredentialEncrypted=`.
     ///
     /// systemd lets nobody else read it. Its access list looks like rights of the file's group.
     ///
     /// - Parameter name: The name of the credential, such as `app-store-key`.
-    /// - Throws: ``SigningError/Reason-swift.enum/unusableKey(_:)`` with ``Fault/noCredential`` if there is none with that name.
+    /// - Throws: ``SigningError/Reason-swift.enum/unusableKey(_:)`` with ``Fault/noCredential`` if there is none with
+    ///   that name.
     public convenience init(systemdCredential name: String) throws(SigningError) {
         guard let folder = Self.credentials, Self.isFileName(name) else {
             throw SigningError(.unusableKey(.noCredential))

@@ -1,7 +1,7 @@
 import StrictText
 
-/// The settings of a signer as JSON, which the C library and the languages over it pass: `key_id`, `issuer_id` and `bundle_id`, and `key_file` or `key_credential` if the
-/// key is not passed beside them.
+/// The settings of a signer as JSON, which the C library and the languages over it pass: `key_id`, `issuer_id` and
+/// `bundle_id`, and `key_file` or `key_credential` if the key is not passed beside them.
 @_spi(Surfaces)
 public struct SignerSettings {
     private enum Member: String, CaseIterable, Sendable {

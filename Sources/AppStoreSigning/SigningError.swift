@@ -73,7 +73,8 @@ public struct SigningError: Error, Hashable, Sendable {
 
     /// What is wrong.
     public let reason: Reason
-    /// The position of the fault in bytes, in the text of a key or a request; for ``InAppPurchaseKey/Fault/notPKCS8``, in the decoded block. `nil` if there is none.
+    /// The position of the fault in bytes, in the text of a key or a request; for ``InAppPurchaseKey/Fault/notPKCS8``,
+    /// in the decoded block. `nil` if there is none.
     public let offset: Int?
 
     init(_ reason: Reason, offset: Int? = nil) {

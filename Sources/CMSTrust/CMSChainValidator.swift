@@ -11,7 +11,8 @@ struct CMSPath {
     let anchorFingerprint: Fingerprint
 }
 
-/// Finds chains for ``CMSVerifier`` and validates them: libcrypto validates a path, and this type checks what libcrypto does not.
+/// Finds chains for ``CMSVerifier`` and validates them: libcrypto validates a path, and this type checks what libcrypto
+/// does not.
 struct CMSChainValidator: Sendable {
     let additional: [CertificatePool.Member]
     private let policy: CMSPolicy
@@ -50,7 +51,8 @@ struct CMSChainValidator: Sendable {
         var additional: [CertificatePool.Member] = []
         for der in policy.additionalCertificates {
             var member = CertificatePool.Member(der: der, offset: nil)
-            // Nothing is read of it, but what is no certificate must be refused here: `load` keeps such a fault for later, when it would only be a missing issuer.
+            // Nothing is read of it, but what is no certificate must be refused here: `load` keeps such a fault for
+            // later, when it would only be a missing issuer.
             try member.withView { (_) throws(CMSTrustError) in }
             try member.load(policy.algorithms)
             additional.append(member)
@@ -128,7 +130,8 @@ extension CMSChainValidator {
 
     /// Validates one path.
     ///
-    /// - Parameter path: The certificates from the signer's to the last one below the anchor. If the signer's is the anchor, it is the only one.
+    /// - Parameter path: The certificates from the signer's to the last one below the anchor. If the signer's is the
+    ///   anchor, it is the only one.
     private func validate(
         _ path: [CMSPathSearch.Certificate], _ anchor: CMSAnchor, _ date: Instant
     ) throws(CMSTrustError) -> CMSPath {

@@ -11,19 +11,23 @@ struct CMSAnchor: Sendable {
 
 /// The paths from signers' certificates to anchors, among the available certificates of one message.
 ///
-/// The order of the certificates does not change the result: copies count once, and the others are sorted by their bytes. Before a path is built, signatures
-/// determine the issuers, from the anchors down. Therefore a certificate without an anchor costs one check for each
-/// genuine issuer with the name in it, and is in no path, whatever names it has.
+/// The order of the certificates does not change the result: copies count once, and the others are sorted by their
+/// bytes. Before a path is built, signatures determine the issuers, from the anchors down. Therefore a certificate
+/// without an anchor costs one check for each genuine issuer with the name in it, and is in no path, whatever names it
+/// has.
 ///
-/// The work is bounded for a message as a whole: by ``CMSLimits/maximumIssuerCheckCount`` and ``CMSLimits/maximumPathCount``.
+/// The work is bounded for a message as a whole: by ``CMSLimits/maximumIssuerCheckCount`` and
+/// ``CMSLimits/maximumPathCount``.
 struct CMSPathSearch {
-    /// The certificates from a signer's to the last below the anchor, and the anchor, as indices of ``certificates`` and ``anchors``.
+    /// The certificates from a signer's to the last below the anchor, and the anchor, as indices of ``certificates``
+    /// and ``anchors``.
     struct Path {
         let certificates: [Int]
         let anchor: Int
     }
 
-    /// A certificate that libcrypto has read. A copy of an anchor can be a signer's certificate, but is not tried as an issuer.
+    /// A certificate that libcrypto has read. A copy of an anchor can be a signer's certificate, but is not tried as an
+    /// issuer.
     struct Certificate {
         let member: CertificatePool.Member
         let handle: CertificateHandle
@@ -71,7 +75,8 @@ struct CMSPathSearch {
     ///
     /// - Returns: The result; `nil` if `body` returned `nil` for all paths.
     /// - Throws: What `body` throws. If there is no path: `invalid-chain-length` if all paths are longer than allowed,
-    ///   `invalid-certificate-signature` if a certificate names a trusted issuer that did not sign it, or else `untrusted-chain`; `too-many-paths`.
+    ///   `invalid-certificate-signature` if a certificate names a trusted issuer that did not sign it, or else
+    ///   `untrusted-chain`; `too-many-paths`.
     mutating func firstResult<Result>(
         from signer: Int, _ body: (Path) throws(CMSTrustError) -> Result?
     ) throws(CMSTrustError) -> Result? {

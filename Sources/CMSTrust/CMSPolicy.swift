@@ -13,21 +13,26 @@ public struct CMSPolicy: Sendable {
     public var additionalCertificates: [[UInt8]] = []
     /// The algorithms and keys that may sign, in the message and in the chain.
     public var algorithms = AlgorithmPolicy.cms
-    /// The purposes that the signer's certificate must state in its extended key usage, such as `ASN1ObjectIdentifier.emailProtection`.
+    /// The purposes that the signer's certificate must state in its extended key usage, such as
+    /// `ASN1ObjectIdentifier.emailProtection`.
     ///
-    /// It must state all of them, and so must every intermediate that states purposes. `anyExtendedKeyUsage` does not stand for any of them.
+    /// It must state all of them, and so must every intermediate that states purposes. `anyExtendedKeyUsage` does not
+    /// stand for any of them.
     public var purposes: Set<ASN1ObjectIdentifier> = []
-    /// A Boolean value that indicates whether a signer's certificate without an extended key usage, which restricts nothing, meets ``purposes`` (RFC 5280, 4.2.1.12).
+    /// A Boolean value that indicates whether a signer's certificate without an extended key usage, which restricts
+    /// nothing, meets ``purposes`` (RFC 5280, 4.2.1.12).
     public var allowsUnstatedPurposes = false
-    /// The certificate policies (RFC 5280, 4.2.1.4) of which every chain must be valid for at least one. The code for a chain that is not is `untrusted-chain`.
+    /// The certificate policies (RFC 5280, 4.2.1.4) of which every chain must be valid for at least one. The code for a
+    /// chain that is not is `untrusted-chain`.
     ///
-    /// If it is empty, which is the default, any policy is accepted, and none is required unless a certificate of the chain requires one. Policy constraints, mappings and
-    /// inhibitions of the certificates always count (RFC 5280, 6.1).
+    /// If it is empty, which is the default, any policy is accepted, and none is required unless a certificate of the
+    /// chain requires one. Policy constraints, mappings and inhibitions of the certificates always count (RFC 5280,
+    /// 6.1).
     public var certificatePolicies: Set<ASN1ObjectIdentifier> = []
     /// The certificates that ``revocationLists`` must cover.
     public var revocation = RevocationChecking.none
-    /// The full revocation lists, which are checked at the validation date. Each element is one in DER, or a file of any
-    /// number in PEM (RFC 7468) with the label `X509 CRL`. A delta list is refused when you make the verifier.
+    /// The full revocation lists, which are checked at the validation date. Each element is one in DER, or a file of
+    /// any number in PEM (RFC 7468) with the label `X509 CRL`. A delta list is refused when you make the verifier.
     ///
     /// Revocation lists in a message are ignored, because its author chose them.
     public var revocationLists: [[UInt8]] = []
@@ -36,7 +41,8 @@ public struct CMSPolicy: Sendable {
     /// The limits on a message.
     public var limits = CMSLimits()
 
-    /// Creates a policy that accepts RSA or ECDSA with SHA-2 and any purpose, checks no revocation lists, and has the default limits.
+    /// Creates a policy that accepts RSA or ECDSA with SHA-2 and any purpose, checks no revocation lists, and has the
+    /// default limits.
     ///
     /// - Parameter anchors: The self-signed certificates at which chains may end.
     public init(anchors: [TrustAnchor]) { self.anchors = anchors }
@@ -94,7 +100,8 @@ public struct CMSPolicy: Sendable {
         }
     }
 
-    /// The certificates that a revocation list must cover. The code for a certificate without one is `missing-revocation-list`.
+    /// The certificates that a revocation list must cover. The code for a certificate without one is
+    /// `missing-revocation-list`.
     public enum RevocationChecking: Hashable, Sendable {
         /// None. ``revocationLists`` are ignored.
         case none
@@ -120,14 +127,16 @@ public struct CMSLimits: Hashable, Sendable {
     /// The maximum number of certificates between the signer's and the anchor; at most 100.
     public var maximumIntermediateCount = 8
 
-    /// The maximum number of certificate signatures that are checked in a message to find the issuers. The code for more is `too-many-paths`.
+    /// The maximum number of certificate signatures that are checked in a message to find the issuers. The code for
+    /// more is `too-many-paths`.
     ///
     /// Only an authority below one of the anchors can issue certificates that exceed the default.
     public var maximumIssuerCheckCount = 256
-    /// The maximum number of paths to an anchor that are tried in a message, for all signers together. The code for more is `too-many-paths`.
+    /// The maximum number of paths to an anchor that are tried in a message, for all signers together. The code for
+    /// more is `too-many-paths`.
     public var maximumPathCount = 64
 
-    /// Creates the default limits: 64 MiB, 16 signers, 64 certificates, 64 revocation lists, 64 attributes for each signer, 8 intermediates, 256 checks of issuers
-    /// and 64 paths.
+    /// Creates the default limits: 64 MiB, 16 signers, 64 certificates, 64 revocation lists, 64 attributes for each
+    /// signer, 8 intermediates, 256 checks of issuers and 64 paths.
     public init() {}
 }

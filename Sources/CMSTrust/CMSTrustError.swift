@@ -19,7 +19,8 @@ package enum CMSFault: String, Sendable, CaseIterable {
     case missingSigningTime = "missing-signing-time"
     /// The signing time is later than the latest that the caller accepts.
     case futureSigningTime = "future-signing-time"
-    /// The certificates form more paths than ``CMSLimits/maximumIssuerCheckCount`` and ``CMSLimits/maximumPathCount`` allow to try.
+    /// The certificates form more paths than ``CMSLimits/maximumIssuerCheckCount`` and ``CMSLimits/maximumPathCount``
+    /// allow to try.
     case tooManyPaths = "too-many-paths"
     /// A certificate does not state the purposes of ``CMSPolicy/purposes``.
     case invalidExtendedKeyUsage = "invalid-extended-key-usage"
@@ -84,9 +85,11 @@ package struct CMSTrustError: Error, Hashable, Sendable {
 
     /// The kind of fault.
     package let kind: Kind
-    /// The start of the element at fault, in bytes from the start of the received binary input; `nil` if there is no such element.
+    /// The start of the element at fault, in bytes from the start of the received binary input; `nil` if there is no
+    /// such element.
     package let offset: Int?
-    /// The field of the structure; empty if it is not known. The index is that of the signer, the certificate or the list.
+    /// The field of the structure; empty if it is not known. The index is that of the signer, the certificate or the
+    /// list.
     package let path: ASN1Path
 
     init(_ kind: Kind, offset: Int? = nil, path: ASN1Path = ASN1Path()) {
@@ -141,7 +144,8 @@ extension CMSTrustError.Kind {
     /// A Boolean value that indicates whether the host is at fault, not the input.
     package var isHostFault: Bool { if case .signature(let kind) = self { kind.isHostFault } else { false } }
 
-    /// Whether a path with this error passed more checks than one with `other`. Between equal ranks, the choice is always the same.
+    /// Whether a path with this error passed more checks than one with `other`. Between equal ranks, the choice is
+    /// always the same.
     func explainsMore(than other: CMSTrustError.Kind) -> Bool { (progress, code) > (other.progress, other.code) }
 
     private var progress: Int { if case .signature(let kind) = self { kind.progress } else { 6 } }

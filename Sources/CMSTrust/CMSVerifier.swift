@@ -14,12 +14,14 @@ import StrictText
 /// use(message.content, signedBy: message.signers)
 /// ```
 ///
-/// A message is verified if it has at least one signer and every signer passes. The verifier checks the signature over the received bytes, with the key of the
-/// certificate that the signer identifies. Then it checks the chain from that certificate to an anchor (libcrypto's path validation: RFC 5280, 6), its algorithms
-/// and keys, key usage and purposes. It tries every certificate that could be an issuer's, so that their order decides nothing. It ignores unsigned attributes,
-/// such as countersignatures and timestamps.
+/// A message is verified if it has at least one signer and every signer passes. The verifier checks the signature over
+/// the received bytes, with the key of the certificate that the signer identifies. Then it checks the chain from that
+/// certificate to an anchor (libcrypto's path validation: RFC 5280, 6), its algorithms and keys, key usage and
+/// purposes. It tries every certificate that could be an issuer's, so that their order decides nothing. It ignores
+/// unsigned attributes, such as countersignatures and timestamps.
 ///
-/// A verifier is thread-safe. To verify App Store receipts, use `AppStoreVerifier` in `AppStoreReceipt`, which has stricter rules.
+/// A verifier is thread-safe. To verify App Store receipts, use `AppStoreVerifier` in `AppStoreReceipt`, which has
+/// stricter rules.
 public final class CMSVerifier: Sendable {
     /// The policy of the verifier.
     public let policy: CMSPolicy
@@ -32,9 +34,11 @@ public final class CMSVerifier: Sendable {
     ///   - onRefusedAnchor: A closure that is called with the index of each anchor that cannot end a chain, in their
     ///     order, and the reason: the policy does not accept its key, libcrypto cannot read it, or another certificate
     ///     issued it. The verifier is made of the others.
-    /// - Throws: The error of the first anchor if none can be used, or `untrusted-chain` if there is none; `malformed-certificate` for a certificate of the policy;
-    ///   `malformed-revocation-list`, `delta-revocation-list` or `unsupported-revocation-list` for a list, with its ``CMSVerificationError/index`` among the lists; `invalid-pem`
-    ///   for a file of certificates or lists, with its index among the files; `algorithm-unavailable` if the policy accepts SHA-1 and libcrypto on this host does not verify it.
+    /// - Throws: The error of the first anchor if none can be used, or `untrusted-chain` if there is none;
+    ///   `malformed-certificate` for a certificate of the policy; `malformed-revocation-list`, `delta-revocation-list`
+    ///   or `unsupported-revocation-list` for a list, with its ``CMSVerificationError/index`` among the lists;
+    ///   `invalid-pem` for a file of certificates or lists, with its index among the files; `algorithm-unavailable` if
+    ///   the policy accepts SHA-1 and libcrypto on this host does not verify it.
     public init(
         policy: CMSPolicy, onRefusedAnchor: (Int, CMSVerificationError) -> Void = { _, _ in }
     ) throws(CMSVerificationError) {
@@ -56,11 +60,13 @@ public final class CMSVerifier: Sendable {
     ///   - received: The message in binary, without bytes after it; or in PEM (RFC 7468): one block with any label, and
     ///     perhaps text around it.
     ///   - detachedContent: The content of a detached message, exactly as it was signed.
-    ///   - signer: The fingerprint of the certificate whose signers must pass, of which there must be one; the others are ignored. By default, all signers must pass.
+    ///   - signer: The fingerprint of the certificate whose signers must pass, of which there must be one; the others
+    ///     are ignored. By default, all signers must pass.
     ///   - date: The date at which the chains must be valid, such as the current date or a date at which the message is
     ///     known to have existed.
     /// - Returns: The verified message.
-    /// - Throws: The first error in this order: the structure, and for each signer the signature, the date and the chain.
+    /// - Throws: The first error in this order: the structure, and for each signer the signature, the date and the
+    ///   chain.
     public func verify(
         _ received: [UInt8], detachedContent: [UInt8]? = nil, signedBy signer: Fingerprint? = nil, at date: Instant
     ) throws(CMSVerificationError) -> VerifiedMessage {
@@ -69,19 +75,20 @@ public final class CMSVerifier: Sendable {
 
     /// Verifies a message in DER, BER or PEM, at the signing time that each signer states.
     ///
-    /// Messages stay verifiable after certificates expire. But only the signer vouches for that time: someone who steals the
-    /// key of an expired certificate can sign with an earlier date. If that matters, distrust the certificate, or verify at
-    /// a date that you know.
+    /// Messages stay verifiable after certificates expire. But only the signer vouches for that time: someone who
+    /// steals the key of an expired certificate can sign with an earlier date. If that matters, distrust the
+    /// certificate, or verify at a date that you know.
     ///
     /// - Parameters:
     ///   - received: The message in binary, without bytes after it; or in PEM (RFC 7468): one block with any label, and
     ///     perhaps text around it.
     ///   - detachedContent: The content of a detached message, exactly as it was signed.
-    ///   - signer: The fingerprint of the certificate whose signers must pass, of which there must be one; the others are
-    ///     ignored. By default, all signers must pass.
+    ///   - signer: The fingerprint of the certificate whose signers must pass, of which there must be one; the others
+    ///     are ignored. By default, all signers must pass.
     ///   - latest: The latest signing time to accept, such as the current date.
     /// - Returns: The verified message.
-    /// - Throws: The first error in this order: the structure, and for each signer the signature, the date and the chain.
+    /// - Throws: The first error in this order: the structure, and for each signer the signature, the date and the
+    ///   chain.
     public func verify(
         _ received: [UInt8], detachedContent: [UInt8]? = nil, signedBy signer: Fingerprint? = nil,
         atSigningTimesUntil latest: Instant
@@ -143,14 +150,16 @@ public final class CMSVerifier: Sendable {
         }
     }
 
-    /// Verifies a message that was read before. Its limits are those with which it was read, and offsets in errors are offsets in it.
+    /// Verifies a message that was read before. Its limits are those with which it was read, and offsets in errors are
+    /// offsets in it.
     ///
     /// - Parameters:
     ///   - message: The message.
     ///   - detachedContent: The content of a detached message, exactly as it was signed.
     ///   - selected: The fingerprint of the certificate whose signers must pass; `nil` for all signers.
     ///   - date: The date at which the chains must be valid.
-    ///   - usesSigningTimes: Whether each signer's signing time counts instead, which must be present and not after `date`.
+    ///   - usesSigningTimes: Whether each signer's signing time counts instead, which must be present and not after
+    ///     `date`.
     /// - Returns: The verified signers.
     /// - Throws: The first error in this order: for each signer the signature, the date and the chain.
     package func verify(

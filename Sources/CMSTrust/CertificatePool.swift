@@ -18,7 +18,8 @@ struct CertificatePool {
             self.offset = offset
         }
 
-        /// Runs a closure that reads a part of the certificate. Errors in a certificate of the policy have no offset in the message.
+        /// Runs a closure that reads a part of the certificate. Errors in a certificate of the policy have no offset in
+        /// the message.
         func withView<Result>(
             _ body: (Certificate) throws(CMSTrustError) -> Result
         ) throws(CMSTrustError) -> Result {
@@ -35,7 +36,8 @@ struct CertificatePool {
             }
         }
 
-        /// Passes the certificate to libcrypto if the policy accepts its key, so that path building never uses a key that costs seconds.
+        /// Passes the certificate to libcrypto if the policy accepts its key, so that path building never uses a key
+        /// that costs seconds.
         mutating func load(_ algorithms: AlgorithmPolicy) throws(CMSTrustError) {
             guard handle == nil, fault == nil else { return }
             do throws(CMSTrustError) {

@@ -2,7 +2,8 @@ import SignatureTrust
 import SpanASN1
 import SpanPKCS7
 
-// libcrypto 3.0 treats a delta list as a full one, ignores a repeated scope, and accepts a full list that removes an entry.
+// libcrypto 3.0 treats a delta list as a full one, ignores a repeated scope, and accepts a full list that removes an
+// entry.
 extension CertificateRevocationList {
     /// The reason libcrypto would misinterpret the list; `nil` if the list can be used.
     ///

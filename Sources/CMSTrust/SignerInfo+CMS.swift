@@ -88,8 +88,9 @@ extension SignerInfoIterator {
 extension SignedData {
     /// The signed octets: the content of the message or the detached content. Having both is an error.
     ///
-    /// RFC 2315 allows content that is no OCTET STRING; its octets without tag and length are signed (RFC 2315, 9.3; RFC 5652, 5.2.1). No signature
-    /// covers the tag, so this is only for version 1 and types other than data, to which only RFC 2315 applies.
+    /// RFC 2315 allows content that is no OCTET STRING; its octets without tag and length are signed (RFC 2315, 9.3;
+    /// RFC 5652, 5.2.1). No signature covers the tag, so this is only for version 1 and types other than data, to which
+    /// only RFC 2315 applies.
     @_lifetime(copy self, copy detached)
     func signedContent(detached: Span<UInt8>?) throws(CMSTrustError) -> Span<UInt8> {
         let path = ASN1Path(.encapContentInfo)
@@ -114,8 +115,9 @@ extension SignedData {
         guard contentType.matches(.data) else {
             throw CMSTrustError(.message(.missingSignedAttributes), offset: signer.element.offset)
         }
-        // A signature over signed attributes is also one over content with the same bytes. An attacker could present the attributes of a message as its
-        // content, and the message would verify although its signer never signed that content.
+        // A signature over signed attributes is also one over content with the same bytes. An attacker could present
+        // the attributes of a message as its content, and the message would verify although its signer never signed
+        // that content.
         let isAttributeSet: Bool
         do throws(ASN1DecodingError) {
             var cursor = ASN1Cursor(content)

@@ -5,7 +5,8 @@ import SpanPKCS7
 
 /// A verified message. Only a ``CMSVerifier`` makes one.
 public struct VerifiedMessage: Sendable {
-    /// The type of the content. Compare it with the type that you expect; otherwise one kind of document passes for another.
+    /// The type of the content. Compare it with the type that you expect; otherwise one kind of document passes for
+    /// another.
     public let contentType: ASN1ObjectIdentifier
     /// The verified signers, in the order of the message: all signers, or those that you selected.
     public let signers: [VerifiedSigner]
@@ -21,7 +22,8 @@ public struct VerifiedMessage: Sendable {
 public struct VerifiedSigner: Hashable, Sendable {
     /// The index of the signer in the message's `signerInfos`.
     public let index: Int
-    /// The certificates (DER) from the signer's to the anchor. If the signer's certificate is an anchor, it is the only one.
+    /// The certificates (DER) from the signer's to the anchor. If the signer's certificate is an anchor, it is the only
+    /// one.
     public let chain: [[UInt8]]
     /// The fingerprint of the signer's certificate.
     public let fingerprint: Fingerprint
@@ -39,10 +41,11 @@ public struct VerifiedSigner: Hashable, Sendable {
     /// The signer's certificate (DER).
     public var certificate: [UInt8] { chain.first ?? [] }
 
-    /// The subject of the signer's certificate as in RFC 4514, such as `CN=Ann Example,O=Example`; `nil` if it cannot be
-    /// read.
+    /// The subject of the signer's certificate as in RFC 4514, such as `CN=Ann Example,O=Example`; `nil` if it cannot
+    /// be read.
     ///
-    /// Use it for display only: the authority that issued the certificate chose the name, and two names can have the same text.
+    /// Use it for display only: the authority that issued the certificate chose the name, and two names can have the
+    /// same text.
     public var name: String? {
         let certificate = certificate
         // Nothing is decided by a name, so a subject that cannot be shown is no error.

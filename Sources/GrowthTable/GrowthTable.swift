@@ -6,11 +6,12 @@ import Musl
 import Darwin
 #endif
 
-/// Measures how the processor time of every operation on every filled place grows from n bytes to 8 n: linear growth gives 8, quadratic 64,
-/// and 16 or more is a failure.
+/// Measures how the processor time of every operation on every filled place grows from n bytes to 8 n: linear growth
+/// gives 8, quadratic 64, and 16 or more is a failure.
 ///
-/// n is large enough to distinguish the time from noise, so that constant or linear time does not hide faster growth: the first of a few sizes that
-/// takes long enough, minus the time for the smallest filling. An operation that costs almost nothing at the largest size passes.
+/// n is large enough to distinguish the time from noise, so that constant or linear time does not hide faster growth:
+/// the first of a few sizes that takes long enough, minus the time for the smallest filling. An operation that costs
+/// almost nothing at the largest size passes.
 struct GrowthTable {
     /// Whether to print each row. Otherwise, only the fastest growing row of each operation on a place is printed.
     var printsAll = false

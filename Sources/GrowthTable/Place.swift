@@ -3,8 +3,8 @@ struct Place {
     let name: String
     let slot: Slot
     let choice: Filling.Choice
-    /// The family of the place. Each operation must succeed for at least one place and filling of a family, because an early refusal measures nothing. `nil`
-    /// if every input is refused.
+    /// The family of the place. Each operation must succeed for at least one place and filling of a family, because an
+    /// early refusal measures nothing. `nil` if every input is refused.
     let family: String?
     /// The values of n, each 8 times the one before.
     let sizes: [Int]

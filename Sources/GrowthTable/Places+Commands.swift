@@ -199,7 +199,8 @@ extension SignedReceipt {
         }
     }
 
-    /// A message whose only certificate has a text in its subject, and the same with another beginning in its issuer. It has no valid signature.
+    /// A message whose only certificate has a text in its subject, and the same with another beginning in its issuer.
+    /// It has no valid signature.
     fileprivate static func message(naming text: [UInt8], by authority: TestCertificateAuthority) throws -> [UInt8] {
         let names = ["SUBJECT", "ISSUER"]
         var specification = TestCertificateAuthority.Shape().leaf

@@ -6,7 +6,8 @@ extension Instant: InstantProtocol {
 
     /// Returns the instant that is later by a duration, or earlier by a negative one.
     ///
-    /// The result has whole milliseconds; a fraction is discarded. It is at least ``distantPast`` and at most ``distantFuture``.
+    /// The result has whole milliseconds; a fraction is discarded. It is at least ``distantPast`` and at most
+    /// ``distantFuture``.
     ///
     /// - Parameter duration: The duration to add.
     public func advanced(by duration: Duration) -> Instant { moved(by: duration.wholeMilliseconds) }

@@ -1,6 +1,7 @@
 extension Instant {
-    /// Creates an instant from a date in the formats that receipts use: `2013-08-01T07:00:00Z`, with a fraction of any length (cut to milliseconds), and with an
-    /// offset written `+03:00` or, against RFC 3339, 5.6, `+0300` (StoreKit Testing in Xcode).
+    /// Creates an instant from a date in the formats that receipts use: `2013-08-01T07:00:00Z`, with a fraction of any
+    /// length (cut to milliseconds), and with an offset written `+03:00` or, against RFC 3339, 5.6, `+0300` (StoreKit
+    /// Testing in Xcode).
     public init?(rfc3339 text: String) {
         let bytes = Array(text.utf8)
         self.init(rfc3339: bytes.span)

@@ -35,7 +35,8 @@ public struct Instant: Hashable, Comparable, Sendable {
             second: second, millisecond: millisecond)
     }
 
-    /// Creates an instant from a calendar date whose year is written with four digits: two of the century, and two of the year.
+    /// Creates an instant from a calendar date whose year is written with four digits: two of the century, and two of
+    /// the year.
     @inlinable
     package init?(
         century: UInt, yearOfCentury: UInt, month: Int, day: Int, hour: Int, minute: Int, second: Int, millisecond: Int
@@ -107,8 +108,8 @@ public struct Instant: Hashable, Comparable, Sendable {
 extension Instant: CustomStringConvertible {
     /// The instant in RFC 3339 and UTC, such as `2020-04-01T04:07:39Z`, with milliseconds if there are any.
     ///
-    /// RFC 3339 has the years 0 to 9999. Other years are in the expanded form of ISO 8601, with a sign and at least four digits, such as
-    /// `-0001-12-31T23:59:59Z` and `+12345-01-01T00:00:00Z`.
+    /// RFC 3339 has the years 0 to 9999. Other years are in the expanded form of ISO 8601, with a sign and at least
+    /// four digits, such as `-0001-12-31T23:59:59Z` and `+12345-01-01T00:00:00Z`.
     public var description: String {
         let parts = components
         let sign = parts.year < 0 ? "-" : parts.year > 9999 ? "+" : ""

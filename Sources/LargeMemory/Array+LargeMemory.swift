@@ -2,15 +2,17 @@
 import Glibc
 #endif
 
-// The kernel gives new memory to a process one page at a time, at the first write to each page of 4 KiB. For tens of megabytes this takes as long as decoding them: filling 40 MB
-// took 21 to 26 ms, and 5 to 6 ms with huge pages, which Linux gives on request (`/sys/kernel/mm/transparent_hugepage/enabled` is `madvise` on Debian).
+// The kernel gives new memory to a process one page at a time, at the first write to each page of 4 KiB. For tens of
+// megabytes this takes as long as decoding them: filling 40 MB took 21 to 26 ms, and 5 to 6 ms with huge pages, which
+// Linux gives on request (`/sys/kernel/mm/transparent_hugepage/enabled` is `madvise` on Debian).
 
 extension Array {
     /// Reserves room for elements. If it is large, the kernel is asked for huge pages.
     ///
     /// - Parameters:
     ///   - count: The number of elements.
-    ///   - likelyCount: The number that will probably be written. A huge page that is written in part takes 2 MiB, so none is asked for beyond.
+    ///   - likelyCount: The number that will probably be written. A huge page that is written in part takes 2 MiB, so
+    ///     none is asked for beyond.
     @inlinable
     package mutating func reserveLargeCapacity(_ count: Int, likelyCount: Int) {
         guard count > capacity, likelyCount >= LargeMemory.minimumByteCount / MemoryLayout<Element>.stride else {
@@ -32,7 +34,8 @@ extension Array {
 extension [UInt8] {
     /// Creates an array whose bytes are arbitrary until they are written.
     ///
-    /// It is unsafe because reading a byte that was not written is undefined, and can show what the memory contained before. Zeros would be written only to be overwritten.
+    /// It is unsafe because reading a byte that was not written is undefined, and can show what the memory contained
+    /// before. Zeros would be written only to be overwritten.
     ///
     /// - Parameter count: The number of bytes.
     @unsafe
@@ -46,7 +49,8 @@ extension [UInt8] {
 
 /// Memory of large inputs and outputs, for packages that receive and send them.
 public enum LargeMemory {
-    /// The smallest size, in bytes, for which it is worth asking. Below it, the allocator usually has memory that was used before.
+    /// The smallest size, in bytes, for which it is worth asking. Below it, the allocator usually has memory that was
+    /// used before.
     @inlinable public static var minimumByteCount: Int { 4 << 20 }
 
     /// Appends bytes to an array, whose capacity at least doubles if it has no room.
@@ -59,7 +63,8 @@ public enum LargeMemory {
         unsafe array.append(contentsOf: bytes)
     }
 
-    /// Asks for huge pages for all whole pages of memory that the caller owns, if it is large. What the memory contains does not change, and a refusal is no error.
+    /// Asks for huge pages for all whole pages of memory that the caller owns, if it is large. What the memory contains
+    /// does not change, and a refusal is no error.
     @unsafe
     public static func advise(_ start: UnsafeMutableRawPointer, _ count: Int) {
         #if canImport(Glibc)

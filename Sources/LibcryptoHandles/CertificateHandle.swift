@@ -31,7 +31,8 @@ package final class CertificateHandle: Sendable {
         }
     }
 
-    /// Whether the subject and the issuer of the certificate are the same. Only such an anchor ends a path. The signature is not checked.
+    /// Whether the subject and the issuer of the certificate are the same. Only such an anchor ends a path. The
+    /// signature is not checked.
     ///
     /// - Throws: `operationFailed` if libcrypto could not read the key.
     package var isSelfIssued: Bool {
@@ -46,7 +47,8 @@ package final class CertificateHandle: Sendable {
         }
     }
 
-    /// Whether names, key identifiers and kinds of key allow `issuer` to be the issuer of this certificate. No signature is checked.
+    /// Whether names, key identifiers and kinds of key allow `issuer` to be the issuer of this certificate. No
+    /// signature is checked.
     package func mayBeIssued(by issuer: CertificateHandle) throws(LibcryptoError) -> Bool {
         let code = try LibcryptoError.watchingMemory { () throws(LibcryptoError) in
             defer { ERR_clear_error() }

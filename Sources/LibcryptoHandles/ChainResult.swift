@@ -31,7 +31,8 @@ package enum ChainFault: Hashable, Sendable {
     case chainTooLong
     /// A violation of libcrypto's own rules on algorithms and key sizes.
     case weakAlgorithm
-    /// No policy for which the path is valid, although one is required, or a policy extension that contradicts itself (RFC 5280, 6.1.3 to 6.1.5).
+    /// No policy for which the path is valid, although one is required, or a policy extension that contradicts itself
+    /// (RFC 5280, 6.1.3 to 6.1.5).
     case policyNotAllowed
     case revoked
     case noRevocationList

@@ -16,8 +16,8 @@ package final class ChainValidator: Sendable {
 
     /// Only an anchor whose subject is also its issuer ends a path. The certificates of the host are never used.
     ///
-    /// - Parameter isStrict: whether certificates must also follow the profile's minor rules (RFC 5280, 4.2: key identifiers, which
-    ///   extensions are critical). All chains of Apple do; private ones often do not.
+    /// - Parameter isStrict: whether certificates must also follow the profile's minor rules (RFC 5280, 4.2: key
+    ///   identifiers, which extensions are critical). All chains of Apple do; private ones often do not.
     package init(anchor: CertificateHandle, isStrict: Bool = false) throws(LibcryptoError) {
         store = try LibcryptoError.watchingMemory { () throws(LibcryptoError) in
             let store = try unsafe Owned<StoreObject>(X509_STORE_new())
@@ -32,14 +32,15 @@ package final class ChainValidator: Sendable {
 
     /// Finds a path from `leaf` through `untrusted` to the anchor, and validates it at the given date.
     ///
-    /// Checks signatures, validity periods, `basicConstraints`, path lengths, `keyCertSign`, name constraints, and that no critical
-    /// extension is unknown. It checks neither algorithms and key sizes nor the purpose of the leaf.
+    /// Checks signatures, validity periods, `basicConstraints`, path lengths, `keyCertSign`, name constraints, and that
+    /// no critical extension is unknown. It checks neither algorithms and key sizes nor the purpose of the leaf.
     ///
     /// - Parameters:
     ///   - secondsSince1970: the date. A certificate is valid through the second of `notAfter` (RFC 5280, 4.1.2.5).
     ///   - revocationLists: the lists; if there are none, revocation is not checked.
-    ///   - certificatePolicies: the object identifiers (contents octets) of which the path must be valid for one. If there are none, any policy or no policy
-    ///     is enough where the certificates demand none. `nil` ignores policies and their constraints.
+    ///   - certificatePolicies: the object identifiers (contents octets) of which the path must be valid for one. If
+    ///     there are none, any policy or no policy is enough where the certificates demand none. `nil` ignores policies
+    ///     and their constraints.
     ///   - maximumIntermediates: the maximum number of certificates between leaf and anchor; at most 100.
     package func validate(
         leaf: CertificateHandle, untrusted: [CertificateHandle], secondsSince1970: Int64,
@@ -114,13 +115,16 @@ package final class ChainValidator: Sendable {
             }
         }
         unsafe X509_VERIFY_PARAM_set_flags(parameters, UInt(flags))
-        // DANGEROUS: level 0 also accepts a certificate that MD5 signed, and an RSA key of 512 bits. No other level fits: 1 and above refuse the SHA-1 chains of most
-        // receipts. So every caller checks each certificate's key and signature algorithm by `AlgorithmPolicy`; without those checks, this line accepts forgeries.
+        // DANGEROUS: level 0 also accepts a certificate that MD5 signed, and an RSA key of 512 bits. No other level
+        // fits: 1 and above refuse the SHA-1 chains of most receipts. So every caller checks each certificate's key and
+        // signature algorithm by `AlgorithmPolicy`; without those checks, this line accepts forgeries.
         unsafe X509_VERIFY_PARAM_set_auth_level(parameters, 0)
-        // libcrypto supports the years 1900 to 9999. For other years, it reports a malformed certificate, not an expired or not yet valid one.
+        // libcrypto supports the years 1900 to 9999. For other years, it reports a malformed certificate, not an
+        // expired or not yet valid one.
         let time = min(max(secondsSince1970, -2_208_988_800), 253_402_300_799)
         unsafe X509_VERIFY_PARAM_set_time(parameters, time_t(time))
-        // Two more than allowed: libcrypto counts an untrusted root, and would otherwise report a path without an anchor as too long.
+        // Two more than allowed: libcrypto counts an untrusted root, and would otherwise report a path without an
+        // anchor as too long.
         let maximum = min(max(maximumIntermediates, 0), 100)
         unsafe X509_VERIFY_PARAM_set_depth(parameters, Int32(maximum + 2))
 

@@ -11,7 +11,8 @@ public struct DigestValue: Hashable, Sendable {
         self.storage = storage
     }
 
-    /// Creates a digest from received bytes; returns `nil` if their number is not the length of the algorithm's digests.
+    /// Creates a digest from received bytes; returns `nil` if their number is not the length of the algorithm's
+    /// digests.
     public init?(_ algorithm: DigestAlgorithm, bytes: Span<UInt8>) {
         guard bytes.count == algorithm.byteCount else { return nil }
         var storage = Storage()

@@ -2,8 +2,9 @@ import Synchronization
 
 /// Up to eight verification contexts of a key that are not in use.
 ///
-/// One atomic exchange empties or fills a slot, and nothing waits. Therefore a child of `fork()` finds complete contexts here, whatever the threads of its
-/// parent were doing. The child loses the contexts that those threads were using.
+/// One atomic exchange empties or fills a slot, and nothing waits. Therefore a child of `fork()` finds complete
+/// contexts here, whatever the threads of its parent were doing. The child loses the contexts that those threads were
+/// using.
 @safe
 struct IdleContexts: ~Copyable, Sendable {
     private static let count = 8

@@ -5,7 +5,8 @@ import Synchronization
 public struct LibcryptoError: Error, Hashable, Sendable {
     public enum Kind: UInt8, Sendable {
         case allocationFailed
-        /// libcrypto on this host does not have the digest or signature algorithm, because of a policy of the host or a missing provider.
+        /// libcrypto on this host does not have the digest or signature algorithm, because of a policy of the host or a
+        /// missing provider.
         case algorithmUnavailable
         case malformedCertificate, malformedKey, malformedRevocationList
         /// The scheme does not match the kind of key.
@@ -17,7 +18,8 @@ public struct LibcryptoError: Error, Hashable, Sendable {
     /// libcrypto's reason code (`ERR_GET_REASON`) for its last error; 0 if it gave none.
     public let reason: UInt32
 
-    /// Takes the reason from the error queue, and empties it. If any of the errors in it is of memory that ran out, the others only follow from it.
+    /// Takes the reason from the error queue, and empties it. If any of the errors in it is of memory that ran out, the
+    /// others only follow from it.
     init(_ kind: Kind) {
         var last: UInt = 0
         var isAllocationFailure = false
@@ -39,12 +41,14 @@ extension LibcryptoError {
     /// Whether the error queue of this thread is empty.
     package static var isQueueEmpty: Bool { ERR_peek_error() == 0 }
 
-    /// Runs calls of libcrypto until memory was enough for all of them, and throws `allocationFailed` if the third run still lacked some.
+    /// Runs calls of libcrypto until memory was enough for all of them, and throws `allocationFailed` if the third run
+    /// still lacked some.
     ///
-    /// libcrypto drops some of its errors, and then an allocation that failed looks like a malformed key or a missing issuer, or leaves an object incomplete. `errno` still
-    /// tells: `malloc` sets it, and nothing sets it to 0. It tells too much: glibc's `malloc` also sets it when the heap cannot grow where it is (`brk`), and then
-    /// finds the memory elsewhere. So only a run without `ENOMEM` counts, and `body` must begin anew with objects that the runs before it have not seen, as far as
-    /// libcrypto completes them while it uses them.
+    /// libcrypto drops some of its errors, and then an allocation that failed looks like a malformed key or a missing
+    /// issuer, or leaves an object incomplete. `errno` still tells: `malloc` sets it, and nothing sets it to 0. It
+    /// tells too much: glibc's `malloc` also sets it when the heap cannot grow where it is (`brk`), and then finds the
+    /// memory elsewhere. So only a run without `ENOMEM` counts, and `body` must begin anew with objects that the runs
+    /// before it have not seen, as far as libcrypto completes them while it uses them.
     static func watchingMemory<Result: ~Copyable>(
         _ body: () throws(LibcryptoError) -> Result
     ) throws(LibcryptoError) -> Result {
@@ -80,7 +84,8 @@ extension LibcryptoError {
         return true
     }
 
-    /// Empties the error queue after a failure that is a normal result, such as an invalid signature. Throws an error if memory ran out.
+    /// Empties the error queue after a failure that is a normal result, such as an invalid signature. Throws an error
+    /// if memory ran out.
     static func drain() throws(LibcryptoError) {
         let error = LibcryptoError(.operationFailed)
         if error.kind == .allocationFailed { throw error }

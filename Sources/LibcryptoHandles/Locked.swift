@@ -10,9 +10,10 @@ import Darwin
 
 /// A value behind a read-write lock that cannot hang a child of `fork()`.
 ///
-/// A child has one thread, and its locks are in the state in which the threads of its parent left them. Therefore a process never waits for a lock that it did not
-/// create. If the lock is taken, the process abandons it and its value, which may be incomplete, and continues with a new lock and the initial
-/// value. Only keep a value here that a process can do without, such as a cache.
+/// A child has one thread, and its locks are in the state in which the threads of its parent left them. Therefore a
+/// process never waits for a lock that it did not create. If the lock is taken, the process abandons it and its value,
+/// which may be incomplete, and continues with a new lock and the initial value. Only keep a value here that a process
+/// can do without, such as a cache.
 ///
 /// The lock is the platform's own, because ThreadSanitizer does not understand `Synchronization.Mutex`.
 @safe

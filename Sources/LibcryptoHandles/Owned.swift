@@ -14,8 +14,8 @@ struct Owned<Kind: LibcryptoObject>: ~Copyable {
     deinit { unsafe Kind.free(pointer) }
 }
 
-// libcrypto counts references atomically. An owner that threads share is only passed to functions that do not change the object, or
-// that lock it, as certificates and stores do when they fill their caches.
+// libcrypto counts references atomically. An owner that threads share is only passed to functions that do not change
+// the object, or that lock it, as certificates and stores do when they fill their caches.
 extension Owned: @unchecked Sendable {}
 
 /// A kind of libcrypto object, with the function that releases a reference to it.

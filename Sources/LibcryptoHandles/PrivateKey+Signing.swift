@@ -1,7 +1,8 @@
 import CLibcryptoShims
 
 extension PrivateKey {
-    /// Signs a digest. PKCS#1 v1.5 signatures are deterministic, and PSS signatures without salt. Other PSS and ECDSA signatures are not.
+    /// Signs a digest. PKCS#1 v1.5 signatures are deterministic, and PSS signatures without salt. Other PSS and ECDSA
+    /// signatures are not.
     ///
     /// - Throws: `unsuitableKey`; `algorithmUnavailable` if the host refuses the digest for signatures.
     public func sign(_ digest: DigestValue, scheme: SignatureScheme) throws(LibcryptoError) -> [UInt8] {
@@ -10,7 +11,8 @@ extension PrivateKey {
         }
     }
 
-    /// Signs bytes that the caller wrote in place of a `DigestInfo` (RFC 8017, 9.2, T), to make faulty signatures for tests.
+    /// Signs bytes that the caller wrote in place of a `DigestInfo` (RFC 8017, 9.2, T), to make faulty signatures for
+    /// tests.
     package func signPKCS1(digestInfo: Span<UInt8>) throws(LibcryptoError) -> [UInt8] {
         try sign(digestInfo, algorithm: nil, scheme: .pkcs1)
     }

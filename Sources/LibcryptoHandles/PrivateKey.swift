@@ -64,7 +64,8 @@ public final class PrivateKey: Sendable {
 
     /// Creates a key on P-256 from its number, at most 32 bytes, and overwrites the bytes.
     ///
-    /// libcrypto overwrites the number when the key is freed. It is not read by libcrypto's decoders of PKCS#8, which leave a copy of it in memory that they free.
+    /// libcrypto overwrites the number when the key is freed. It is not read by libcrypto's decoders of PKCS#8, which
+    /// leave a copy of it in memory that they free.
     ///
     /// - Throws: `malformedKey` for a number that is not between 0 and the curve's order.
     public convenience init(erasingP256 number: inout [UInt8]) throws(LibcryptoError) {

@@ -21,7 +21,8 @@ extension PublicKey {
         return isValid
     }
 
-    /// The digest in a PKCS#1 v1.5 signature by this key; `nil` if the signature is malformed or has a digest of another algorithm.
+    /// The digest in a PKCS#1 v1.5 signature by this key; `nil` if the signature is malformed or has a digest of
+    /// another algorithm.
     ///
     /// With it, an error can say whether the content was changed or another key signed.
     package func recoverPKCS1Digest(

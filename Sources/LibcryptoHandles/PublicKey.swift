@@ -32,8 +32,8 @@ public final class PublicKey: Sendable {
             })
     }
 
-    /// Reads a bare `RSAPublicKey` (RFC 8017, A.1.1). It takes half a microsecond; libcrypto 3.0's decoders of a SubjectPublicKeyInfo or a
-    /// certificate take 75.
+    /// Reads a bare `RSAPublicKey` (RFC 8017, A.1.1). It takes half a microsecond; libcrypto 3.0's decoders of a
+    /// SubjectPublicKeyInfo or a certificate take 75.
     ///
     /// - Throws: `malformedKey`.
     package convenience init(rsaPublicKey bytes: Span<UInt8>) throws(LibcryptoError) {

@@ -4,8 +4,8 @@ import CLibcryptoShims
 package final class RevocationList: Sendable {
     let list: Owned<RevocationListObject>
 
-    /// - Throws: `malformedRevocationList`, also for bytes after the list, and for a scope that libcrypto cannot read, because libcrypto would take the list for one
-    ///   that covers everything.
+    /// - Throws: `malformedRevocationList`, also for bytes after the list, and for a scope that libcrypto cannot read,
+    ///   because libcrypto would take the list for one that covers everything.
     package init(der bytes: Span<UInt8>) throws(LibcryptoError) {
         let list = try unsafe bytes.decode(as: RevocationListObject.self, orThrow: .malformedRevocationList) {
             unsafe d2i_X509_CRL(nil, $0, $1)

@@ -1,8 +1,10 @@
 @_spi(Surfaces) public import AppStoreReceipt
 
-/// One self-contained HTML page that explains a decision: no script, no request, readable on a phone, in print and by keyboard.
+/// One self-contained HTML page that explains a decision: no script, no request, readable on a phone, in print and by
+/// keyboard.
 ///
-/// It decides nothing. Verdicts, reasons and what purchases give are those of the decision, and what is wrong and what to do those of the table of faults.
+/// It decides nothing. Verdicts, reasons and what purchases give are those of the decision, and what is wrong and what
+/// to do those of the table of faults.
 public struct Report: Sendable {
     /// The language of the page. Codes, names of options, and values are the same in all languages.
     public var language = Language.english
@@ -52,7 +54,8 @@ public struct Report: Sendable {
         return writer.bytes
     }
 
-    /// Writes the report into a page with more on it, which needs ``StyleSheet/page``. Its headings are below the page's.
+    /// Writes the report into a page with more on it, which needs ``StyleSheet/page``. Its headings are below the
+    /// page's.
     @_spi(Surfaces) public func write(to html: inout HTMLWriter) {
         html.element(.div, .style(.top)) { html in head(.h2, &html) }
         contents(&html)

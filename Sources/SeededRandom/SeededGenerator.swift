@@ -6,7 +6,8 @@ import Musl
 import Darwin
 #endif
 
-/// SplitMix64: the same numbers for the same seed, everywhere (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
+/// SplitMix64: the same numbers for the same seed, everywhere (Steele, Lea, Flood: Fast splittable pseudorandom number
+/// generators, 2014).
 public struct SeededGenerator: RandomNumberGenerator, CustomStringConvertible {
     public let seed: UInt64
     private var state: UInt64

@@ -2,7 +2,8 @@ import SpanASN1
 package import SpanPKCS7
 
 extension AlgorithmPolicy {
-    /// Checks the size of a certificate and its key before libcrypto reads it, because one verification with a large modulus or exponent takes seconds.
+    /// Checks the size of a certificate and its key before libcrypto reads it, because one verification with a large
+    /// modulus or exponent takes seconds.
     package func checkKey(of certificate: Certificate) throws(SignatureTrustError) {
         // Apple's certificates have at most 1.5 KB; some of libcrypto's work on extensions is more than linear.
         guard certificate.element.encoded.count <= 64 << 10 else { throw certificate.error(.certificateTooLarge) }
@@ -22,7 +23,8 @@ extension AlgorithmPolicy {
 
     private func checkRSAKey(_ info: SubjectPublicKeyInfo) throws(SignatureTrustError) {
         let shape = try SignatureTrustError.reading { () throws(ASN1DecodingError) in try info.rsaPublicKey() }
-        // NIST SP 800-56B, 6.2: an odd exponent between 2^16 and 2^256. Keys in use have at most 32 bits, and each bit costs time.
+        // NIST SP 800-56B, 6.2: an odd exponent between 2^16 and 2^256. Keys in use have at most 32 bits, and each bit
+        // costs time.
         guard rsaKeySizes.contains(shape.modulusBitCount), shape.isModulusOdd, let exponent = shape.exponent,
             exponent & 1 == 1, 1 << 16..<1 << 32 ~= exponent
         else { throw SignatureTrustError(.weakKey, offset: info.element.offset) }
@@ -34,7 +36,8 @@ extension AlgorithmPolicy {
 
     private func checkECKey(_ info: SubjectPublicKeyInfo) throws(SignatureTrustError) {
         let error = SignatureTrustError(.unsupportedKey, offset: info.element.offset)
-        // RFC 5480, 2.1.1 forbids explicit curve parameters. They cost time, and an attacker can choose them so that a forged key matches.
+        // RFC 5480, 2.1.1 forbids explicit curve parameters. They cost time, and an attacker can choose them so that a
+        // forged key matches.
         guard let parameters = info.algorithm.parameters,
             let (curve, _, fieldByteCount) = Self.namedCurves.first(where: { parameters.matches($0.identifier) })
         else { throw error }

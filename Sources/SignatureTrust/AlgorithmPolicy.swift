@@ -3,8 +3,9 @@ package import SpanPKCS7
 
 /// The algorithms and keys that may sign a message and every certificate of its chain.
 ///
-/// libcrypto's own security levels do not fit: level 1 and above refuse the SHA-1 chains of most receipts that Apple signed, and level 0 accepts MD5 and RSA-512.
-/// Therefore this library sets libcrypto to level 0, and applies this policy.
+/// libcrypto's own security levels do not fit: level 1 and above refuse the SHA-1 chains of most receipts that Apple
+/// signed, and level 0 accepts MD5 and RSA-512. Therefore this library sets libcrypto to level 0, and applies this
+/// policy.
 public struct AlgorithmPolicy: Hashable, Sendable {
     /// The accepted kinds of signatures.
     package var kinds: SignatureKinds
@@ -30,11 +31,12 @@ public struct AlgorithmPolicy: Hashable, Sendable {
 
     /// Creates the policy for receipts.
     ///
-    /// It accepts RSA PKCS#1 v1.5, with which Apple signs receipts, and ECDSA on P-256 and P-384, in case Apple changes. It accepts SHA-2 with both, and by default
-    /// SHA-1 with RSA.
+    /// It accepts RSA PKCS#1 v1.5, with which Apple signs receipts, and ECDSA on P-256 and P-384, in case Apple
+    /// changes. It accepts SHA-2 with both, and by default SHA-1 with RSA.
     ///
     /// - Parameters:
-    ///   - allowsSHA1: Whether to accept SHA-1 with RSA. Apple signed receipts and their chains with SHA-1 until at least 2024.
+    ///   - allowsSHA1: Whether to accept SHA-1 with RSA. Apple signed receipts and their chains with SHA-1 until at
+    ///     least 2024.
     ///   - rsaKeySizes: The accepted sizes of RSA keys, in bits. Apple's keys for receipts have 2048.
     public init(allowsSHA1: Bool = true, rsaKeySizes: ClosedRange<Int> = 2048...4096) {
         self.init(
@@ -45,7 +47,8 @@ public struct AlgorithmPolicy: Hashable, Sendable {
     /// The policy for current messages: SHA-2 with RSA of 2048 to 4096 bits and either padding, or with ECDSA.
     public static let cms = AlgorithmPolicy(kinds: .all)
 
-    /// A Boolean value that indicates whether SHA-1 signatures are accepted: in the policy for receipts, with RSA alone.
+    /// A Boolean value that indicates whether SHA-1 signatures are accepted: in the policy for receipts, with RSA
+    /// alone.
     public var allowsSHA1: Bool {
         get { digests.contains(.sha1) }
         set { if newValue { digests.insert(.sha1) } else { digests.remove(.sha1) } }
@@ -75,8 +78,8 @@ extension AlgorithmPolicy {
         throw SignatureTrustError(.unsupportedAlgorithm, offset: offset)
     }
 
-    /// The algorithm that an AlgorithmIdentifier for signatures names: RSA PKCS#1 v1.5 (RFC 4055, 5; RFC 3279, 2.2.1), RSASSA-PSS (RFC 4055, 3),
-    /// ECDSA (RFC 5758, 3.2; RFC 3279, 2.2.3).
+    /// The algorithm that an AlgorithmIdentifier for signatures names: RSA PKCS#1 v1.5 (RFC 4055, 5; RFC 3279, 2.2.1),
+    /// RSASSA-PSS (RFC 4055, 3), ECDSA (RFC 5758, 3.2; RFC 3279, 2.2.3).
     package func signatureAlgorithm(
         _ identifier: AlgorithmIdentifier
     ) throws(SignatureTrustError) -> SignatureAlgorithm {
@@ -117,9 +120,9 @@ extension AlgorithmPolicy {
         }
     }
 
-    /// Checks that a signer's two algorithms agree: the signature algorithm is `rsaEncryption` without a digest (RFC 3370, 3.2), or one
-    /// that names the same digest. `id-ecPublicKey` names a key and no signature (RFC 5753, 2.1.1), and is written all the same: as in OpenSSL, it is ECDSA
-    /// with the signer's digest.
+    /// Checks that a signer's two algorithms agree: the signature algorithm is `rsaEncryption` without a digest (RFC
+    /// 3370, 3.2), or one that names the same digest. `id-ecPublicKey` names a key and no signature (RFC 5753, 2.1.1),
+    /// and is written all the same: as in OpenSSL, it is ECDSA with the signer's digest.
     package func signatureAlgorithm(of signer: SignerInfo) throws(SignatureTrustError) -> SignatureAlgorithm {
         let digest = try digestAlgorithm(signer.digestAlgorithm)
         if signer.signatureAlgorithm.matches(.rsaEncryption), kinds.contains(.rsaPKCS1),

@@ -46,7 +46,8 @@ extension Certificate {
         try SignatureTrustError.reading { () throws(ASN1DecodingError) in try certificateExtension(id) != nil }
     }
 
-    /// The seconds since 1970 in which the certificate is valid: from `notBefore` through `notAfter` (RFC 5280, 4.1.2.5).
+    /// The seconds since 1970 in which the certificate is valid: from `notBefore` through `notAfter` (RFC 5280,
+    /// 4.1.2.5).
     package func validSeconds() throws(SignatureTrustError) -> Range<Int64> {
         let period = try SignatureTrustError.reading { () throws(ASN1DecodingError) in try validity() }
         return period.lowerBound.secondsSince1970..<period.upperBound.secondsSince1970 + 1
@@ -57,7 +58,8 @@ extension Certificate {
         try SignatureTrustError.reading { () throws(ASN1DecodingError) in try validity() }.upperBound
     }
 
-    /// Whether `basicConstraints` make the certificate an authority. libcrypto also accepts some certificates without them.
+    /// Whether `basicConstraints` make the certificate an authority. libcrypto also accepts some certificates without
+    /// them.
     package func isAuthority() throws(SignatureTrustError) -> Bool {
         try SignatureTrustError.reading { () throws(ASN1DecodingError) -> Bool in
             guard let constraints = try certificateExtension(.basicConstraints) else { return false }

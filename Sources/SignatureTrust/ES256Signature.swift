@@ -1,7 +1,8 @@
 import LibcryptoHandles
 @_spi(Surfaces) import SpanPKCS7
 
-/// An ECDSA signature with P-256 and SHA-256 in the format of JSON Web Signatures: r and s, 32 bytes each (RFC 7518, 3.4).
+/// An ECDSA signature with P-256 and SHA-256 in the format of JSON Web Signatures: r and s, 32 bytes each (RFC 7518,
+/// 3.4).
 package struct ES256Signature: ~Escapable {
     private let bytes: Span<UInt8>
 

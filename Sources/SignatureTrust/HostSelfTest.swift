@@ -4,19 +4,20 @@ import SpanPKCS7
 
 /// Checks that libcrypto on this host verifies the signatures of receipts.
 package enum HostSelfTest {
-    /// - Throws: `algorithm-unavailable` if the policy accepts SHA-1 and the host does not, as on RHEL 9. Without this check, every
-    ///   receipt from before 2023 would look forged there.
+    /// - Throws: `algorithm-unavailable` if the policy accepts SHA-1 and the host does not, as on RHEL 9. Without this
+    ///   check, every receipt from before 2023 would look forged there.
     package static func run(_ policy: AlgorithmPolicy) throws(SignatureTrustError) {
         // Apple Root CA signed itself with SHA-1.
         let anchor = TrustAnchor.appleRootCA
         let root = try anchor.view()
-        // Whatever the policy: the Swift runtime makes the types of keys when the first key is made and freed, and crashes if memory has run out by then.
+        // Whatever the policy: the Swift runtime makes the types of keys when the first key is made and freed, and
+        // crashes if memory has run out by then.
         let key = try root.publicKey()
         let signature = try SignatureTrustError.reading { () throws(ASN1DecodingError) in
             [UInt8](copying: try root.signatureValue.bitString().bytes)
         }
-        // Without SHA-1 it is another digest's, and invalid. It is verified all the same: libcrypto loads its digests and signatures when the first is used, and lacks
-        // for ever those for which it had no memory.
+        // Without SHA-1 it is another digest's, and invalid. It is verified all the same: libcrypto loads its digests
+        // and signatures when the first is used, and lacks for ever those for which it had no memory.
         let algorithm = policy.allowsSHA1 ? DigestAlgorithm.sha1 : .sha256
         let isValid = try SignatureTrustError.calling { () throws(LibcryptoError) in
             let digest = try algorithm.digest(of: root.tbsCertificate.encoded)

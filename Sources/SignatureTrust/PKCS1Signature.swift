@@ -82,7 +82,8 @@ extension EmbeddedCertificate {
 extension PinnedChainVerifier {
     /// The first step: verifies the signature with the key of the certificate. The result is not yet trusted.
     ///
-    /// - Throws: `key-size-mismatch` or `algorithm-mismatch` if the size of the key or the digest algorithm is not that of the format.
+    /// - Throws: `key-size-mismatch` or `algorithm-mismatch` if the size of the key or the digest algorithm is not that
+    ///   of the format.
     package func verify(
         _ signature: borrowing PKCS1Signature, of signed: Span<UInt8>, by leaf: EmbeddedCertificate
     ) throws(SignatureTrustError) -> SignerKey {
@@ -91,10 +92,11 @@ extension PinnedChainVerifier {
         }
     }
 
-    /// The second step: validates the chain from that certificate through one of the pinned intermediates to an anchor at a date.
+    /// The second step: validates the chain from that certificate through one of the pinned intermediates to an anchor
+    /// at a date.
     ///
-    /// - Throws: `unpinned-issuer` if none of the intermediates has the name of the leaf's issuer. Errors of an intermediate have no offset, because it
-    ///   is not part of the input.
+    /// - Throws: `unpinned-issuer` if none of the intermediates has the name of the leaf's issuer. Errors of an
+    ///   intermediate have no offset, because it is not part of the input.
     package func chain(
         from leaf: EmbeddedCertificate, key: SignerKey, over intermediates: [[UInt8]], at date: Instant
     ) throws(SignatureTrustError) -> PinnedChain {

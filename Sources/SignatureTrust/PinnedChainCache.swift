@@ -4,10 +4,11 @@ import Synchronization
 
 /// The chains that a verifier has validated. The keys are the complete bytes of the certificates.
 ///
-/// A chain is added only if it is valid and after the signature of its message was verified. Only the owner of an anchor can make such chains, so no
-/// one else can fill the cache. It is bounded nevertheless: at `capacity`, the oldest entry is removed. A hit returns what another validation
-/// would return, because only the chain and the date determine the result. For this, the chains of one leaf through one intermediate
-/// are added and removed together, one for each anchor that completes them at any date.
+/// A chain is added only if it is valid and after the signature of its message was verified. Only the owner of an
+/// anchor can make such chains, so no one else can fill the cache. It is bounded nevertheless: at `capacity`, the
+/// oldest entry is removed. A hit returns what another validation would return, because only the chain and the date
+/// determine the result. For this, the chains of one leaf through one intermediate are added and removed together, one
+/// for each anchor that completes them at any date.
 final class PinnedChainCache: Sendable {
     private let chains: Locked<[PinnedChain]>
     private let capacity: Int
@@ -29,8 +30,8 @@ final class PinnedChainCache: Sendable {
         }
     }
 
-    /// A chain from `leaf` that is valid at the given date and whose intermediate is available: to the given anchor, or else to the first anchor in the policy's
-    /// order that completes one.
+    /// A chain from `leaf` that is valid at the given date and whose intermediate is available: to the given anchor, or
+    /// else to the first anchor in the policy's order that completes one.
     ///
     /// - Parameter first: one of this cache's chains from `leaf`, if the caller has already found it.
     func chain(
@@ -56,7 +57,8 @@ final class PinnedChainCache: Sendable {
         if isKnown { hits.add(1, ordering: .relaxed) } else { misses.add(1, ordering: .relaxed) }
     }
 
-    /// libcrypto's handle of an intermediate, if one of these chains contains it. This saves reading it again; all checks are still made.
+    /// libcrypto's handle of an intermediate, if one of these chains contains it. This saves reading it again; all
+    /// checks are still made.
     func intermediate(_ certificate: Span<UInt8>) -> CertificateHandle? {
         let ending = CertificateEnding(of: certificate)
         return chains.withReadLock { chains in

@@ -3,7 +3,8 @@ import SpanPKCS7
 
 // What a chain must fulfil besides RFC 5280, one rule a function.
 extension PinnedChainPolicy {
-    /// Checks a path that libcrypto has validated. The rules come after the path, so a certificate under another root is reported as untrusted first.
+    /// Checks a path that libcrypto has validated. The rules come after the path, so a certificate under another root
+    /// is reported as untrusted first.
     func check(_ leaf: Certificate, _ intermediate: Certificate) throws(SignatureTrustError) {
         try checkSignature(on: leaf)
         try checkSignature(on: intermediate)

@@ -3,7 +3,8 @@ import SpanASN1
 import SpanPKCS7
 
 extension PinnedChainVerifier {
-    /// The first step: verifies the signature with the key of the first certificate, which must be on P-256. The result is not yet trusted.
+    /// The first step: verifies the signature with the key of the first certificate, which must be on P-256. The result
+    /// is not yet trusted.
     package func verify(
         _ signature: ES256Signature, of signed: Span<UInt8>, by sequence: CertificateSequence
     ) throws(SignatureTrustError) -> SignerKey {
@@ -14,9 +15,9 @@ extension PinnedChainVerifier {
         }
     }
 
-    /// The second step: validates the chain of exactly three certificates, in this order, at a date. The last must be an
-    /// anchor of the policy, or one with the subject and the key of an anchor: a root that was issued anew, in whose place
-    /// the anchor stands.
+    /// The second step: validates the chain of exactly three certificates, in this order, at a date. The last must be
+    /// an anchor of the policy, or one with the subject and the key of an anchor: a root that was issued anew, in whose
+    /// place the anchor stands.
     ///
     /// - Parameter key: what the first step returned.
     /// - Throws: `unsupported-key` if the key of the intermediate is not on an elliptic curve.
@@ -51,8 +52,8 @@ extension PinnedChainVerifier {
         return chain
     }
 
-    /// The index of the anchor with the subject and the key of a certificate; `nil` also for what is no certificate, which
-    /// is refused like any other stranger's.
+    /// The index of the anchor with the subject and the key of a certificate; `nil` also for what is no certificate,
+    /// which is refused like any other stranger's.
     private func anchor(ofSameKeyAs root: Span<UInt8>) -> Int? {
         guard let root = try? Certificate(root, baseOffset: 0) else { return nil }
         return policy.anchors.firstIndex { anchor in

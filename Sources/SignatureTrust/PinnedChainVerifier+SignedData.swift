@@ -2,7 +2,8 @@ package import Instants
 package import SpanPKCS7
 
 extension PinnedChainVerifier {
-    /// The first step: verifies the message's only signature with the key of the certificate that its signer identifies.
+    /// The first step: verifies the message's only signature with the key of the certificate that its signer
+    /// identifies.
     @_lifetime(copy message)
     package func verifySignature(of message: SignedData) throws(SignatureTrustError) -> VerifiedSignature {
         try message.verifySoleSignature(algorithms: policy.algorithms) { (leaf) throws(SignatureTrustError) in

@@ -27,15 +27,16 @@ package struct PinnedChainPolicy: Sendable {
 
 /// Validates chains of exactly three certificates: leaf, intermediate, pinned anchor.
 ///
-/// libcrypto validates paths (`X509_verify_cert`: RFC 5280, 6). This type checks the rest: which algorithms and keys may
-/// sign, whether the key usage of the leaf allows signing, and the marker extensions.
+/// libcrypto validates paths (`X509_verify_cert`: RFC 5280, 6). This type checks the rest: which algorithms and keys
+/// may sign, whether the key usage of the leaf allows signing, and the marker extensions.
 package final class PinnedChainVerifier: Sendable {
     package let policy: PinnedChainPolicy
     private let validators: [ChainValidator]
     private let anchorFacts: [(fingerprint: Fingerprint, validSeconds: Range<Int64>)]
     private let cache: PinnedChainCache
 
-    /// - Throws: the reason an anchor cannot be used, such as `anchor-not-self-signed`, with the index of the anchor in the path.
+    /// - Throws: the reason an anchor cannot be used, such as `anchor-not-self-signed`, with the index of the anchor in
+    ///   the path.
     package init(policy: PinnedChainPolicy, cacheCapacity: Int = 64) throws(SignatureTrustError) {
         self.policy = policy
         var validators: [ChainValidator] = []
@@ -72,8 +73,8 @@ package final class PinnedChainVerifier: Sendable {
         return SignerKey(key: try leaf.publicKey(), isKnown: false)
     }
 
-    /// Returns the chain from `leaf` through one of the available certificates to an anchor, at the given date. If several are valid, it is the one to the first
-    /// of the policy's anchors.
+    /// Returns the chain from `leaf` through one of the available certificates to an anchor, at the given date. If
+    /// several are valid, it is the one to the first of the policy's anchors.
     ///
     /// Each candidate is tried alone, so that neither their order nor unrelated certificates change the result.
     ///
@@ -81,7 +82,8 @@ package final class PinnedChainVerifier: Sendable {
     ///   - anchor: the index of the required anchor; `nil` for any.
     ///   - key: the key of the leaf, with the chain to try before the cache.
     ///   - isAtHand: returns whether a certificate (DER) is in the message.
-    ///   - hasRival: returns whether the message has another certificate with the name of the leaf's issuer than the given one (DER).
+    ///   - hasRival: returns whether the message has another certificate with the name of the leaf's issuer than the
+    ///     given one (DER).
     ///   - candidates: returns the certificates of the message; called only if no known chain is valid.
     package func chain(
         from leaf: Certificate, key: SignerKey, at date: Instant, to anchor: Int? = nil,
@@ -92,7 +94,8 @@ package final class PinnedChainVerifier: Sendable {
         if let known = cache.chain(
             from: leaf.element.encoded, at: seconds, to: anchor, first: key.chain, isAtHand: isAtHand)
         {
-            // There may be a chain to an earlier anchor through another certificate with the issuer's name, which may not be in the cache.
+            // There may be a chain to an earlier anchor through another certificate with the issuer's name, which may
+            // not be in the cache.
             let intermediate = known.intermediate
             let isFirst = anchor != nil || known.anchorIndex == 0 || !hasRival(intermediate.span)
             cache.count(isKnown: isFirst)
@@ -104,7 +107,8 @@ package final class PinnedChainVerifier: Sendable {
         try policy.checkTrusted(leaf)
         try policy.algorithms.checkKey(of: leaf)
         let handle = try leaf.libcryptoHandle()
-        // Report the error of the candidate that passed most checks. The rank makes this independent of the order of the certificates.
+        // Report the error of the candidate that passed most checks. The rank makes this independent of the order of
+        // the certificates.
         var best = leaf.error(.untrustedChain)
         var found: PinnedChain?
         var tried: [[UInt8]] = []
@@ -125,8 +129,8 @@ package final class PinnedChainVerifier: Sendable {
         return found
     }
 
-    /// Validates the paths through one candidate, and caches those that are valid at any date; returns `nil` if the candidate does not have the name of the leaf's
-    /// issuer.
+    /// Validates the paths through one candidate, and caches those that are valid at any date; returns `nil` if the
+    /// candidate does not have the name of the leaf's issuer.
     private func chain(
         _ leaf: Certificate, _ leafHandle: CertificateHandle, _ leafKey: PublicKey,
         over candidate: EmbeddedCertificate, _ seconds: Int64, to anchor: Int?
@@ -137,7 +141,8 @@ package final class PinnedChainVerifier: Sendable {
         } catch {
             throw SignatureTrustError(malformed: error)
         }
-        // RFC 5280, 4.1.2.4 and 4.1.2.6: an issuer's name is encoded as in its own certificate. The leaf is not its own issuer.
+        // RFC 5280, 4.1.2.4 and 4.1.2.6: an issuer's name is encoded as in its own certificate. The leaf is not its own
+        // issuer.
         guard intermediate.subject.encoded.hasSameBytes(as: leaf.issuer.encoded),
             !intermediate.element.encoded.hasSameBytes(as: leaf.element.encoded)
         else { return nil }
@@ -210,7 +215,8 @@ package final class PinnedChainVerifier: Sendable {
         switch result {
         case .invalid(let fault, let depth):
             let certificate = depth == 0 ? leaf : intermediate
-            // A libcrypto without an algorithm calls every signature with it invalid: of MD5 with a FIPS provider, and of SHA-1 on RHEL 9.
+            // A libcrypto without an algorithm calls every signature with it invalid: of MD5 with a FIPS provider, and
+            // of SHA-1 on RHEL 9.
             if fault == .badSignature { _ = try policy.algorithms.signatureAlgorithm(certificate.signatureAlgorithm) }
             throw certificate.error(SignatureTrustError.Kind(fault))
         case .valid(let path):

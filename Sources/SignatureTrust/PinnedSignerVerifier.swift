@@ -5,7 +5,8 @@ package import SpanPKCS7
 
 /// Verifies messages whose signer's certificate is one of the pinned ones, without a chain.
 ///
-/// StoreKit Testing signs this way. Its certificate is self-signed and the same in every Xcode, so it does not authenticate anyone.
+/// StoreKit Testing signs this way. Its certificate is self-signed and the same in every Xcode, so it does not
+/// authenticate anyone.
 package final class PinnedSignerVerifier: Sendable {
     private let certificates: [TrustAnchor]
     private let keys: [PublicKey]
@@ -29,7 +30,8 @@ package final class PinnedSignerVerifier: Sendable {
         self.keys = keys
     }
 
-    /// The first step: verifies the message's only signature with the key of the certificate that its signer identifies.
+    /// The first step: verifies the message's only signature with the key of the certificate that its signer
+    /// identifies.
     @_lifetime(copy message)
     package func verifySignature(of message: SignedData) throws(SignatureTrustError) -> VerifiedSignature {
         try message.verifySoleSignature(algorithms: algorithms) { (signer) throws(SignatureTrustError) in
@@ -82,7 +84,8 @@ extension PinnedSignerVerifier {
         }
     }
 
-    /// The second step: checks that there is exactly one certificate, that it is pinned, and that it is valid at a date.
+    /// The second step: checks that there is exactly one certificate, that it is pinned, and that it is valid at a
+    /// date.
     package func signer(
         of sequence: CertificateSequence, at date: Instant
     ) throws(SignatureTrustError) -> PinnedSigner {

@@ -3,8 +3,8 @@ public import SpanASN1
 import SpanPKCS7
 
 extension SignatureDigest {
-    /// One row of the table of algorithms: libcrypto's, and the identifiers alone (RFC 3370, 2; RFC 5754, 2), with RSA PKCS#1 v1.5 (RFC 3279, 2.2.1; RFC 4055, 5), and
-    /// with ECDSA (RFC 3279, 2.2.3; RFC 5758, 3.2).
+    /// One row of the table of algorithms: libcrypto's, and the identifiers alone (RFC 3370, 2; RFC 5754, 2), with RSA
+    /// PKCS#1 v1.5 (RFC 3279, 2.2.1; RFC 4055, 5), and with ECDSA (RFC 3279, 2.2.3; RFC 5758, 3.2).
     struct Row: Sendable {
         let algorithm: DigestAlgorithm?
         let identifier: ASN1ObjectIdentifier
@@ -39,7 +39,8 @@ extension SignatureDigest {
     public var objectIdentifier: ASN1ObjectIdentifier { row.identifier }
     /// The identifier of the RSA signature algorithm, such as `sha256WithRSAEncryption` (RFC 8017, A.2.4).
     public var rsaSignatureIdentifier: ASN1ObjectIdentifier { row.rsa }
-    /// The identifier of the ECDSA signature algorithm, such as `ecdsa-with-SHA256` (RFC 5758, 3.2); `nil` for MD5, which has none.
+    /// The identifier of the ECDSA signature algorithm, such as `ecdsa-with-SHA256` (RFC 5758, 3.2); `nil` for MD5,
+    /// which has none.
     public var ecdsaSignatureIdentifier: ASN1ObjectIdentifier? { row.ecdsa }
 
     package init(_ algorithm: DigestAlgorithm) {

@@ -5,7 +5,8 @@ package import LibcryptoHandles
 public enum SignatureDigest: String, Codable, Hashable, Sendable, CaseIterable {
     /// MD5 (RFC 1321), which is broken. No verifier accepts it; test authorities sign with it.
     case md5 = "MD5"
-    /// SHA-1 (FIPS 180-4). Collisions can be computed, and second preimages cannot. Apple signed receipts with it until at least 2024.
+    /// SHA-1 (FIPS 180-4). Collisions can be computed, and second preimages cannot. Apple signed receipts with it until
+    /// at least 2024.
     case sha1 = "SHA-1"
     /// SHA-224 (FIPS 180-4).
     case sha224 = "SHA-224"

@@ -19,9 +19,11 @@ package struct SignatureTrustError: Error, Hashable, Sendable {
         // The signature
         /// A digest or signature algorithm is unknown, has invalid parameters, or is not in the policy.
         case unsupportedAlgorithm = "unsupported-algorithm"
-        /// The signer's digest algorithm, signature algorithm and key do not match, or the message does not list the digest algorithm.
+        /// The signer's digest algorithm, signature algorithm and key do not match, or the message does not list the
+        /// digest algorithm.
         case algorithmMismatch = "algorithm-mismatch"
-        /// The policy does not accept the digest algorithm. MD5 is never accepted, SHA-1 only with ``AlgorithmPolicy/allowsSHA1``.
+        /// The policy does not accept the digest algorithm. MD5 is never accepted, SHA-1 only with
+        /// ``AlgorithmPolicy/allowsSHA1``.
         case weakAlgorithm = "weak-algorithm"
         /// The policy does not accept the size of an RSA key, or its exponent is even or does not have 17 to 32 bits.
         case weakKey = "weak-key"
@@ -29,18 +31,21 @@ package struct SignatureTrustError: Error, Hashable, Sendable {
         case keySizeMismatch = "key-size-mismatch"
         /// The policy does not accept the type or the curve of a key, or the key has explicit curve parameters.
         case unsupportedKey = "unsupported-key"
-        /// The signed attributes are not DER, or the content's type or digest is missing or repeated (RFC 5652, 5.3 and 11).
+        /// The signed attributes are not DER, or the content's type or digest is missing or repeated (RFC 5652, 5.3 and
+        /// 11).
         case invalidSignedAttributes = "invalid-signed-attributes"
         /// The digest of the content does not match the one in the signed attributes: the content was changed.
         case contentDigestMismatch = "content-digest-mismatch"
-        /// The signature does not verify with the key of the signer's certificate: another key made it, or the signed bytes were changed.
+        /// The signature does not verify with the key of the signer's certificate: another key made it, or the signed
+        /// bytes were changed.
         case invalidSignature = "invalid-signature"
         // The chain
         /// No chain of certificates leads from the signer's to an anchor, or `CMSVerifier` has no usable anchor.
         case untrustedChain = "untrusted-chain"
         /// None of the pinned intermediates issued the signer's certificate.
         case unpinnedIssuer = "unpinned-issuer"
-        /// The chain does not have the required length: three certificates for receipts and for a JWS, one for StoreKit Testing.
+        /// The chain does not have the required length: three certificates for receipts and for a JWS, one for StoreKit
+        /// Testing.
         case invalidChainLength = "invalid-chain-length"
         /// A certificate had expired by the validation date.
         case certificateExpired = "certificate-expired"
@@ -48,7 +53,8 @@ package struct SignatureTrustError: Error, Hashable, Sendable {
         case certificateNotYetValid = "certificate-not-yet-valid"
         /// The signature on a certificate does not verify with its issuer's key.
         case invalidCertificateSignature = "invalid-certificate-signature"
-        /// An issuing certificate is not a certificate authority, or its path length constraint is exceeded (RFC 5280, 4.2.1.9).
+        /// An issuing certificate is not a certificate authority, or its path length constraint is exceeded (RFC 5280,
+        /// 4.2.1.9).
         case invalidIssuer = "invalid-issuer"
         /// The key usage of a certificate does not include the use of its key (RFC 5280, 4.2.1.3).
         case invalidKeyUsage = "invalid-key-usage"
@@ -67,7 +73,8 @@ package struct SignatureTrustError: Error, Hashable, Sendable {
         /// A certificate that was passed as a trust anchor is not self-signed. Chains end at root certificates.
         case anchorNotSelfSigned = "anchor-not-self-signed"
         // This host
-        /// libcrypto on this host refuses an algorithm that the policy accepts: SHA-1 signatures on RHEL 9. Thrown when a verifier is made.
+        /// libcrypto on this host refuses an algorithm that the policy accepts: SHA-1 signatures on RHEL 9. Thrown when
+        /// a verifier is made.
         case algorithmUnavailable = "algorithm-unavailable"
         /// libcrypto could not allocate memory.
         case outOfMemory = "out-of-memory"
@@ -77,7 +84,8 @@ package struct SignatureTrustError: Error, Hashable, Sendable {
 
     /// The kind of fault.
     package let kind: Kind
-    /// The start of the element at fault, in bytes from the start of the received binary input; `nil` if there is no such element.
+    /// The start of the element at fault, in bytes from the start of the received binary input; `nil` if there is no
+    /// such element.
     package let offset: Int?
     /// The field of the structure; empty if it is not known. The index is that of the signer or the certificate.
     package let path: ASN1Path
@@ -132,7 +140,8 @@ extension SignatureTrustError.Kind {
         }
     }
 
-    /// Whether a chain with this error passed more checks than one with `other`. Between equal ranks, the choice is always the same.
+    /// Whether a chain with this error passed more checks than one with `other`. Between equal ranks, the choice is
+    /// always the same.
     package func explainsMore(than other: SignatureTrustError.Kind) -> Bool {
         (progress, rawValue) > (other.progress, other.rawValue)
     }

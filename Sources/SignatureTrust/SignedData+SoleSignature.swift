@@ -83,7 +83,8 @@ extension SignedData {
         throw SignatureTrustError(.missingSignerCertificate, offset: signerSet.offset, path: ASN1Path(.signerInfos))
     }
 
-    /// Whether `digestAlgorithms` lists a signer's algorithm (RFC 5652, 5.1: others may be refused; libcrypto refuses them).
+    /// Whether `digestAlgorithms` lists a signer's algorithm (RFC 5652, 5.1: others may be refused; libcrypto refuses
+    /// them).
     package func announces(_ algorithm: AlgorithmIdentifier) throws(SignatureTrustError) -> Bool {
         do throws(ASN1DecodingError) {
             var announced = digestAlgorithms

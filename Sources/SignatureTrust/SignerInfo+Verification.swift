@@ -5,7 +5,8 @@ package import SpanPKCS7
 extension SignerInfo {
     /// Verifies this signer's signature with the given key.
     ///
-    /// The signed bytes are the received ones: the content, or the signed attributes with `SET OF` for their implicit tag (RFC 5652, 5.4).
+    /// The signed bytes are the received ones: the content, or the signed attributes with `SET OF` for their implicit
+    /// tag (RFC 5652, 5.4).
     ///
     /// - Parameter contentDigest: The digest of the content, with this signer's algorithm.
     package func verify(
@@ -35,7 +36,8 @@ extension SignerInfo {
         }
     }
 
-    /// RFC 5652, 5.3 and 11: DER, the content's content-type, and exactly one message-digest, which is the content's digest.
+    /// RFC 5652, 5.3 and 11: DER, the content's content-type, and exactly one message-digest, which is the content's
+    /// digest.
     private func checkSignedAttributes(
         _ attributes: AttributeSet, _ contentType: ASN1Element, _ digest: DigestValue
     ) throws(SignatureTrustError) {

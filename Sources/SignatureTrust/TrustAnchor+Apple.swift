@@ -2,7 +2,8 @@
 ///
 /// The tests pin them by their fingerprints.
 extension TrustAnchor {
-    /// Apple Root CA, with an RSA key of 2048 bits. Apple's receipts chain to it. It is valid from 2006-04-25 to 2035-02-09.
+    /// Apple Root CA, with an RSA key of 2048 bits. Apple's receipts chain to it. It is valid from 2006-04-25 to
+    /// 2035-02-09.
     ///
     /// Its SHA-256 fingerprint is `b0b1730ecbc7ff4505142c49f1295e6eda6bcaed7e2c68c5be91b5a11001f024`.
     public static let appleRootCA = TrustAnchor(knownCertificate: appleRootCADER)
@@ -10,7 +11,8 @@ extension TrustAnchor {
     ///
     /// Its SHA-256 fingerprint is `c2b9b042dd57830e7d117dac55ac8ae19407d38e41d88f3215bc3a890444a050`.
     public static let appleRootCAG2 = TrustAnchor(knownCertificate: appleRootCAG2DER)
-    /// Apple Root CA - G3, with a key on P-384. The JWS of StoreKit 2 chains to it. It is valid from 2014-04-30 to 2039-04-30.
+    /// Apple Root CA - G3, with a key on P-384. The JWS of StoreKit 2 chains to it. It is valid from 2014-04-30 to
+    /// 2039-04-30.
     ///
     /// Its SHA-256 fingerprint is `63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179`.
     public static let appleRootCAG3 = TrustAnchor(knownCertificate: appleRootCAG3DER)

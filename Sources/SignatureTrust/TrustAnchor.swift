@@ -12,8 +12,8 @@ public struct TrustAnchor: Hashable, Sendable {
     /// - Parameter der: The certificate (DER).
     /// - Throws: An error of the syntax if `der` is not exactly one certificate.
     public init(der: [UInt8]) throws(ASN1DecodingError) {
-        // DANGEROUS to remove: the result is not needed, but the refusal is. Whatever is stored is trusted, and is read again where an error can only be reported as the
-        // verifier's.
+        // DANGEROUS to remove: the result is not needed, but the refusal is. Whatever is stored is trusted, and is read
+        // again where an error can only be reported as the verifier's.
         _ = try Certificate(der.span)
         self.der = der
     }
@@ -21,8 +21,8 @@ public struct TrustAnchor: Hashable, Sendable {
     /// Creates a trust anchor from a certificate in this source.
     init(knownCertificate hexadecimal: String) { der = Hexadecimal.bytes(Array(hexadecimal.utf8)) ?? [] }
 
-    /// Whether the certificate is a root, so that a chain can end in it. It is also `true` for a certificate that libcrypto cannot read: the verifier reports that
-    /// error.
+    /// Whether the certificate is a root, so that a chain can end in it. It is also `true` for a certificate that
+    /// libcrypto cannot read: the verifier reports that error.
     package var isRoot: Bool {
         do throws(SignatureTrustError) {
             return try view().libcryptoHandle().isRoot()

@@ -2,7 +2,8 @@ package import LibcryptoHandles
 package import Instants
 import SpanPKCS7
 
-/// A message whose one signature was verified with the key of the certificate that the signer names. No trust is implied.
+/// A message whose one signature was verified with the key of the certificate that the signer names. No trust is
+/// implied.
 package struct VerifiedSignature: ~Escapable {
     /// The signer's certificate.
     let certificate: Certificate
@@ -28,7 +29,8 @@ package struct VerifiedSignature: ~Escapable {
 /// The key of a signer's certificate.
 package struct SignerKey {
     package let key: PublicKey
-    /// Whether the certificate was trusted before: it is one of those given, or has ended a chain that is still remembered.
+    /// Whether the certificate was trusted before: it is one of those given, or has ended a chain that is still
+    /// remembered.
     package let isKnown: Bool
     /// That chain, which held at some date.
     var chain: PinnedChain?

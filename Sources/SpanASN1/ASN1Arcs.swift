@@ -1,4 +1,5 @@
-/// Subidentifiers: numbers of any size in base 128, most significant group first, with bit 8 set on all but the last (X.690, 8.19.2).
+/// Subidentifiers: numbers of any size in base 128, most significant group first, with bit 8 set on all but the last
+/// (X.690, 8.19.2).
 enum ASN1Arcs {
     /// One arc or more, each in the fewest octets, the last one complete.
     static func areValid(_ content: Span<UInt8>) -> Bool {
@@ -97,7 +98,8 @@ enum ASN1Arcs {
         return "0x" + (text.utf8.first == UInt8(ascii: "0") ? text.dropFirst() : text[...])
     }
 
-    /// The content octets for dotted decimal; `nil` where it is malformed, or no OBJECT IDENTIFIER where one is asked for.
+    /// The content octets for dotted decimal; `nil` where it is malformed, or no OBJECT IDENTIFIER where one is asked
+    /// for.
     static func encode(_ dotted: String, joiningFirstTwo: Bool) -> [UInt8]? {
         var arcs = dotted.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)[...]
         var addend: UInt32 = 0

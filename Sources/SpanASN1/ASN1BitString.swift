@@ -15,7 +15,8 @@ package struct ASN1BitString: ~Escapable {
     /// The number of bits.
     package var count: Int { bytes.count * 8 - unusedBitCount }
 
-    /// Accesses a bit by its index from the first bit. A bit past the end is `false`, as X.680, 22.7 defines for named bits.
+    /// Accesses a bit by its index from the first bit. A bit past the end is `false`, as X.680, 22.7 defines for named
+    /// bits.
     package subscript(bit index: Int) -> Bool {
         guard 0..<count ~= index else { return false }
         return bytes[index >> 3] & (0x80 >> UInt8(truncatingIfNeeded: index & 7)) != 0
@@ -26,8 +27,8 @@ extension ASN1Element {
     /// Returns the content of a BIT STRING in primitive form.
     ///
     /// - Parameter tag: The implicit tag that replaces that of BIT STRING.
-    /// - Throws: `unexpected-tag`; `constructed-string`; `invalid-bit-string` for more than 7 unused bits, for unused bits without an octet, or for unused bits
-    ///   that are not zero (X.690, 11.2.1).
+    /// - Throws: `unexpected-tag`; `constructed-string`; `invalid-bit-string` for more than 7 unused bits, for unused
+    ///   bits without an octet, or for unused bits that are not zero (X.690, 11.2.1).
     @_lifetime(copy self)
     package func bitString(tagged tag: ASN1Tag = .bitString) throws(ASN1DecodingError) -> ASN1BitString {
         try require(tag)

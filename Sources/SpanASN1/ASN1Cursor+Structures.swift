@@ -5,7 +5,8 @@ extension ASN1Cursor {
     /// - Parameters:
     ///   - tag: The tag of the structure, which is constructed.
     ///   - body: A closure that reads the content with a cursor.
-    /// - Returns: The result of `body`; `nil` if the next element has another tag or there is none. Then nothing is read.
+    /// - Returns: The result of `body`; `nil` if the next element has another tag or there is none. Then nothing is
+    ///   read.
     /// - Throws: The errors of ``read(_:_:)``, except `missing-element` and `unexpected-tag`.
     @inlinable
     package mutating func readIfPresent<Result>(
@@ -76,9 +77,11 @@ extension ASN1Cursor {
     ///
     /// - Parameters:
     ///   - tag: The tag of the set.
-    ///   - isSorted: Whether to require the order of DER: ascending by encoding, with equal elements allowed (X.690, 11.6).
+    ///   - isSorted: Whether to require the order of DER: ascending by encoding, with equal elements allowed (X.690,
+    ///     11.6).
     ///   - body: A closure that is called with each element. It does not have to read the content of the element.
-    /// - Throws: The error that `body` throws; `unsorted-set` at the first element that is less than the element before it.
+    /// - Throws: The error that `body` throws; `unsorted-set` at the first element that is less than the element before
+    ///   it.
     package mutating func readSet(
         _ tag: ASN1Tag = .set, isSorted: Bool = false, _ body: (ASN1Element) throws(ASN1DecodingError) -> Void
     ) throws(ASN1DecodingError) {
@@ -96,7 +99,8 @@ extension ASN1Cursor {
 
     /// Returns whether the first encoding is not greater than the second.
     ///
-    /// X.690 pads the shorter encoding with zeros. The padding never decides, because no encoding is a prefix of another.
+    /// X.690 pads the shorter encoding with zeros. The padding never decides, because no encoding is a prefix of
+    /// another.
     static func isAscending(_ bytes: Span<UInt8>, _ first: Range<Int>, _ second: Range<Int>) -> Bool {
         for (left, right) in zip(first, second) where bytes[left] != bytes[right] { return bytes[left] < bytes[right] }
         return first.count <= second.count

@@ -1,8 +1,8 @@
 /// A reader of DER elements from borrowed bytes, one after the other.
 ///
-/// A cursor never copies, allocates or recurses, and it cannot outlive the bytes. It reads DER (X.690, 10): definite, minimal lengths and minimal tags. For
-/// BER, see ``BERGate``. To read a structure, use ``decode(_:baseOffset:allowing:_:)`` or ``ASN1Element/decode(_:)``, which throw an error if bytes are left
-/// unread.
+/// A cursor never copies, allocates or recurses, and it cannot outlive the bytes. It reads DER (X.690, 10): definite,
+/// minimal lengths and minimal tags. For BER, see ``BERGate``. To read a structure, use
+/// ``decode(_:baseOffset:allowing:_:)`` or ``ASN1Element/decode(_:)``, which throw an error if bytes are left unread.
 @usableFromInline
 package struct ASN1Cursor: ~Escapable, BitwiseCopyable {
     /// The bytes of this cursor, up to its end.
@@ -165,7 +165,8 @@ package struct ASN1Cursor: ~Escapable, BitwiseCopyable {
     ///   - tag: The required tag, which is constructed.
     ///   - body: A closure that reads the content with a cursor.
     /// - Returns: The result of `body`.
-    /// - Throws: The errors of ``read(_:)``; the error that `body` throws; `trailing-data` if `body` leaves elements unread.
+    /// - Throws: The errors of ``read(_:)``; the error that `body` throws; `trailing-data` if `body` leaves elements
+    ///   unread.
     @inlinable
     package mutating func read<Result>(
         _ tag: ASN1Tag, _ body: (inout ASN1Cursor) throws(ASN1DecodingError) -> Result

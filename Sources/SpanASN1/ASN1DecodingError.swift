@@ -1,7 +1,8 @@
 /// The reason bytes could not be decoded as ASN.1, and the place of the fault.
 ///
-/// Creating an error allocates nothing. ``offset`` counts bytes from the start of the received binary input, whichever part of it the
-/// cursor was reading. `path` names the field of the structure, if the decoder that used the cursor set it.
+/// Creating an error allocates nothing. ``offset`` counts bytes from the start of the received binary input, whichever
+/// part of it the cursor was reading. `path` names the field of the structure, if the decoder that used the cursor set
+/// it.
 @frozen
 public struct ASN1DecodingError: Error, Hashable, Sendable {
     /// The kinds of faults. The raw values are stable; programs may compare them.
@@ -31,7 +32,8 @@ public struct ASN1DecodingError: Error, Hashable, Sendable {
         case missingElement = "missing-element"
         /// An element does not have the type that the decoder requires.
         case unexpectedTag = "unexpected-tag"
-        /// An element has a value that the structure does not allow, such as an unknown version or an explicitly encoded default (X.690, 11.5).
+        /// An element has a value that the structure does not allow, such as an unknown version or an explicitly
+        /// encoded default (X.690, 11.5).
         case unexpectedValue = "unexpected-value"
         /// Bytes follow the last element that the decoder read.
         case trailingData = "trailing-data"
@@ -48,7 +50,8 @@ public struct ASN1DecodingError: Error, Hashable, Sendable {
         case integerOutOfRange = "integer-out-of-range"
         /// A NULL has content (X.690, 8.8).
         case invalidNull = "invalid-null"
-        /// A BIT STRING has no count of unused bits, a wrong count, or unused bits that are not zero (X.690, 8.6 and 11.2).
+        /// A BIT STRING has no count of unused bits, a wrong count, or unused bits that are not zero (X.690, 8.6 and
+        /// 11.2).
         case invalidBitString = "invalid-bit-string"
         /// An OBJECT IDENTIFIER is empty, ends inside an arc, or has an arc with leading zeros (X.690, 8.19).
         case invalidObjectIdentifier = "invalid-object-identifier"
@@ -72,7 +75,8 @@ public struct ASN1DecodingError: Error, Hashable, Sendable {
     /// The field of the structure; empty if no decoder set it.
     @usableFromInline package let path: ASN1Path
 
-    /// Creates an error, for decoders that you write. If the decoder has the element, `ASN1Element/error(_:)` is shorter.
+    /// Creates an error, for decoders that you write. If the decoder has the element, `ASN1Element/error(_:)` is
+    /// shorter.
     @inlinable
     package init(_ kind: Kind, offset: Int, path: ASN1Path = ASN1Path()) {
         self.kind = kind

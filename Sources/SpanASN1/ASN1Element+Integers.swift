@@ -5,8 +5,8 @@ extension ASN1Element {
     /// - Parameters:
     ///   - type: The type of the result.
     ///   - tag: The implicit tag that replaces that of INTEGER.
-    /// - Throws: `unexpected-tag`; `invalid-integer` if the content is empty or has a superfluous first octet (X.690, 8.3.2);
-    ///   `integer-out-of-range` if `T` cannot represent the value.
+    /// - Throws: `unexpected-tag`; `invalid-integer` if the content is empty or has a superfluous first octet (X.690,
+    ///   8.3.2); `integer-out-of-range` if `T` cannot represent the value.
     @inlinable
     package func integer<T: FixedWidthInteger>(
         as type: T.Type = Int.self, tagged tag: ASN1Tag = .integer
@@ -47,7 +47,8 @@ extension ASN1Element {
         return bytes.extracting(try minimalIntegerStart()..<end)
     }
 
-    /// Returns the magnitude of a non-negative INTEGER of any size, as big-endian octets without leading zeros. Zero is one octet 0.
+    /// Returns the magnitude of a non-negative INTEGER of any size, as big-endian octets without leading zeros. Zero is
+    /// one octet 0.
     ///
     /// - Parameter tag: The implicit tag that replaces that of INTEGER.
     /// - Throws: `unexpected-tag`; `invalid-integer`; `integer-out-of-range` if the value is negative.

@@ -3,8 +3,8 @@ extension ASN1Element {
     /// Returns the octets of a UTF8String after checking that they are well-formed UTF-8. It allocates nothing.
     ///
     /// - Parameter tag: The implicit tag that replaces that of UTF8String.
-    /// - Throws: `unexpected-tag`; `constructed-string`; `invalid-string` for surrogates, overlong forms and everything else that is not well-formed in
-    ///   Unicode (table 3-7).
+    /// - Throws: `unexpected-tag`; `constructed-string`; `invalid-string` for surrogates, overlong forms and everything
+    ///   else that is not well-formed in Unicode (table 3-7).
     @_lifetime(copy self)
     package func validatedUTF8(tagged tag: ASN1Tag = .utf8String) throws(ASN1DecodingError) -> Span<UInt8> {
         try require(tag)
@@ -76,14 +76,16 @@ extension ASN1Element {
     /// Returns the text of a UniversalString, which has four octets for each Unicode scalar value.
     ///
     /// - Parameter tag: The implicit tag that replaces that of UniversalString.
-    /// - Throws: `unexpected-tag`; `constructed-string`; `invalid-string` for a number that is not a scalar value, or a number of octets that is not divisible by 4.
+    /// - Throws: `unexpected-tag`; `constructed-string`; `invalid-string` for a number that is not a scalar value, or a
+    ///   number of octets that is not divisible by 4.
     package func universalString(tagged tag: ASN1Tag = .universalString) throws(ASN1DecodingError) -> String {
         try scalars(ofWidth: 4, tag)
     }
 
     /// Returns the text of a TeletexString (T61String), read as ISO 8859-1.
     ///
-    /// T.61 switches character sets with escape sequences. Certificates, which still use the type, have Latin-1 in it. Every octet is accepted.
+    /// T.61 switches character sets with escape sequences. Certificates, which still use the type, have Latin-1 in it.
+    /// Every octet is accepted.
     ///
     /// - Parameter tag: The implicit tag that replaces that of TeletexString.
     /// - Throws: `unexpected-tag`; `constructed-string`.

@@ -2,10 +2,12 @@ package import Instants
 
 // UTCTime and GeneralizedTime, as DER restricts them (X.690, 11.7 and 11.8).
 extension ASN1Element {
-    /// Returns the time of a UTCTime, `YYMMDDHHMMSSZ`. The years 50–99 are 1950–1999, and 00–49 are 2000–2049 (RFC 5280, 4.1.2.5.1).
+    /// Returns the time of a UTCTime, `YYMMDDHHMMSSZ`. The years 50–99 are 1950–1999, and 00–49 are 2000–2049 (RFC
+    /// 5280, 4.1.2.5.1).
     ///
     /// - Parameter tag: The implicit tag that replaces that of UTCTime.
-    /// - Throws: `unexpected-tag`; `invalid-time` for another form, for a date or time that does not exist, or for a leap second.
+    /// - Throws: `unexpected-tag`; `invalid-time` for another form, for a date or time that does not exist, or for a
+    ///   leap second.
     package func utcTime(tagged tag: ASN1Tag = .utcTime) throws(ASN1DecodingError) -> Instant {
         try require(tag)
         var time = TimeReader(content, isDER: !relaxations.contains(.nonCanonicalTimes))
@@ -20,7 +22,8 @@ extension ASN1Element {
     /// Digits of the fraction below a millisecond are checked and discarded.
     ///
     /// - Parameter tag: The implicit tag that replaces that of GeneralizedTime.
-    /// - Throws: `unexpected-tag`; `invalid-time` for another form, for a date or time that does not exist, or for a leap second.
+    /// - Throws: `unexpected-tag`; `invalid-time` for another form, for a date or time that does not exist, or for a
+    ///   leap second.
     package func generalizedTime(tagged tag: ASN1Tag = .generalizedTime) throws(ASN1DecodingError) -> Instant {
         try require(tag)
         var time = TimeReader(content, isDER: !relaxations.contains(.nonCanonicalTimes))

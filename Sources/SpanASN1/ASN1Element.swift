@@ -106,7 +106,8 @@ package struct ASN1Element: ~Escapable, BitwiseCopyable {
         guard tag == expected.asPrimitive else { throw wrongTag(expected: expected.asPrimitive) }
     }
 
-    /// Returns the error for a wrong tag: `constructed-string` for a string in constructed form, `unexpected-tag` for everything else.
+    /// Returns the error for a wrong tag: `constructed-string` for a string in constructed form, `unexpected-tag` for
+    /// everything else.
     @usableFromInline
     @inline(never)
     func wrongTag(expected: ASN1Tag) -> ASN1DecodingError {

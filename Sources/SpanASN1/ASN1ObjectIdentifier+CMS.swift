@@ -1,4 +1,5 @@
-/// The identifiers that a caller of `CMSTrust` compares or chooses. Those of algorithms and extensions are in `SpanPKCS7`.
+/// The identifiers that a caller of `CMSTrust` compares or chooses. Those of algorithms and extensions are in
+/// `SpanPKCS7`.
 extension ASN1ObjectIdentifier {
     // Types of content: 1.2.840.113549.1.7 (RFC 5652, 4 and 5.1)
     /// `id-data`, 1.2.840.113549.1.7.1: content of arbitrary bytes (RFC 5652, 4).

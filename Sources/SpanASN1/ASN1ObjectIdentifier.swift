@@ -17,7 +17,8 @@ public struct ASN1ObjectIdentifier: Hashable, Sendable {
 
     /// Creates an identifier from dotted decimal, such as `1.2.840.113549`; returns `nil` for anything else.
     ///
-    /// The first arc is 0, 1 or 2. Under 0 and 1, the second arc is below 40 (X.660). An arc has at most 256 decimal digits.
+    /// The first arc is 0, 1 or 2. Under 0 and 1, the second arc is below 40 (X.660). An arc has at most 256 decimal
+    /// digits.
     public init?(_ dotted: String) {
         guard let content = ASN1Arcs.encode(dotted, joiningFirstTwo: true) else { return nil }
         self.content = content
@@ -25,7 +26,8 @@ public struct ASN1ObjectIdentifier: Hashable, Sendable {
 }
 
 extension ASN1ObjectIdentifier: CustomStringConvertible {
-    /// The identifier in dotted decimal. An arc of more than 128 octets is in hexadecimal (`0x…`), which keeps the work linear.
+    /// The identifier in dotted decimal. An arc of more than 128 octets is in hexadecimal (`0x…`), which keeps the work
+    /// linear.
     public var description: String { ASN1Arcs.describe(content.span, splittingFirst: true) }
 }
 
@@ -46,7 +48,8 @@ package struct ASN1RelativeOID: Hashable, Sendable {
         self.content = content
     }
 
-    /// Creates a relative identifier from dotted decimal, such as `8571.3.2` or a single arc; returns `nil` for anything else.
+    /// Creates a relative identifier from dotted decimal, such as `8571.3.2` or a single arc; returns `nil` for
+    /// anything else.
     package init?(_ dotted: String) {
         guard let content = ASN1Arcs.encode(dotted, joiningFirstTwo: false) else { return nil }
         self.content = content
@@ -54,7 +57,8 @@ package struct ASN1RelativeOID: Hashable, Sendable {
 }
 
 extension ASN1RelativeOID: CustomStringConvertible {
-    /// The identifier in dotted decimal. An arc of more than 128 octets is in hexadecimal (`0x…`), which keeps the work linear.
+    /// The identifier in dotted decimal. An arc of more than 128 octets is in hexadecimal (`0x…`), which keeps the work
+    /// linear.
     package var description: String { ASN1Arcs.describe(content.span, splittingFirst: false) }
 }
 
@@ -62,7 +66,8 @@ extension ASN1Element {
     /// Returns the value of an OBJECT IDENTIFIER.
     ///
     /// - Parameter tag: The implicit tag that replaces that of OBJECT IDENTIFIER.
-    /// - Throws: `unexpected-tag`; `invalid-object-identifier` if the content is empty, ends inside an arc, or has an arc with a leading 0x80.
+    /// - Throws: `unexpected-tag`; `invalid-object-identifier` if the content is empty, ends inside an arc, or has an
+    ///   arc with a leading 0x80.
     package func objectIdentifier(
         tagged tag: ASN1Tag = .objectIdentifier
     ) throws(ASN1DecodingError) -> ASN1ObjectIdentifier {

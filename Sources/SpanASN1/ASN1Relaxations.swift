@@ -1,7 +1,7 @@
 /// The deviations from DER that a cursor allows. The default is the empty set, which is strict DER.
 ///
-/// You pass them to the first cursor, and every cursor and element made from it has the same. For indefinite lengths and constructed strings, see
-/// ``BERGate``.
+/// You pass them to the first cursor, and every cursor and element made from it has the same. For indefinite lengths
+/// and constructed strings, see ``BERGate``.
 @usableFromInline
 package struct ASN1Relaxations: BitwiseCopyable, OptionSet, Sendable {
     @usableFromInline package let rawValue: UInt16
@@ -9,7 +9,8 @@ package struct ASN1Relaxations: BitwiseCopyable, OptionSet, Sendable {
     @inlinable
     package init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    /// Allows lengths with leading zeros, and lengths below 128 in the long form (BER; X.690, 10.1 forbids them in DER).
+    /// Allows lengths with leading zeros, and lengths below 128 in the long form (BER; X.690, 10.1 forbids them in
+    /// DER).
     @inlinable package static var nonMinimalLengths: ASN1Relaxations { .init(rawValue: 1 << 0) }
     /// Allows INTEGERs and ENUMERATEDs whose first nine bits are equal (X.690, 8.3.2 forbids them even in BER).
     ///
@@ -21,7 +22,8 @@ package struct ASN1Relaxations: BitwiseCopyable, OptionSet, Sendable {
     @inlinable package static var nonZeroUnusedBits: ASN1Relaxations { .init(rawValue: 1 << 3) }
     /// Allows encoded DEFAULT values (BER; X.690, 11.5), such as `cA FALSE` in many certificates.
     @inlinable package static var encodedDefaults: ASN1Relaxations { .init(rawValue: 1 << 4) }
-    /// Allows times without seconds, with an offset instead of `Z`, or with a fraction that ends in 0 or begins with a comma (BER; X.690, 11.7 and 11.8).
+    /// Allows times without seconds, with an offset instead of `Z`, or with a fraction that ends in 0 or begins with a
+    /// comma (BER; X.690, 11.7 and 11.8).
     ///
     /// A time without a time zone is still invalid, because it is not a point in time.
     @inlinable package static var nonCanonicalTimes: ASN1Relaxations { .init(rawValue: 1 << 5) }

@@ -1,6 +1,7 @@
 /// The tag of an element: its class, its form (primitive or constructed) and its number (X.690, 8.1.2).
 ///
-/// The largest supported number is 2²⁸ − 1, which has four octets in the high-tag-number form. A reader refuses larger numbers.
+/// The largest supported number is 2²⁸ − 1, which has four octets in the high-tag-number form. A reader refuses larger
+/// numbers.
 @usableFromInline
 package struct ASN1Tag: BitwiseCopyable, Hashable, Sendable {
     /// The four tag classes of X.680, 8.1.
@@ -37,7 +38,8 @@ package struct ASN1Tag: BitwiseCopyable, Hashable, Sendable {
         rawValue = UInt32(tagClass.rawValue) << 30 | (constructed ? 1 << 29 : 0) | (number & 0x0FFF_FFFF)
     }
 
-    /// Returns the context-specific tag `[number]`, by default in constructed form, as for explicit tags and implicitly tagged structures.
+    /// Returns the context-specific tag `[number]`, by default in constructed form, as for explicit tags and implicitly
+    /// tagged structures.
     @inlinable
     package static func context(_ number: UInt32, constructed: Bool = true) -> ASN1Tag {
         ASN1Tag(.contextSpecific, number, constructed: constructed)
@@ -49,7 +51,8 @@ package struct ASN1Tag: BitwiseCopyable, Hashable, Sendable {
     @inlinable package var isConstructed: Bool { rawValue & (1 << 29) != 0 }
     /// The tag number, below 2²⁸.
     @inlinable package var number: UInt32 { rawValue & 0x0FFF_FFFF }
-    /// A Boolean value that indicates whether the class is ``Class/universal``. The number is then that of a type of X.680.
+    /// A Boolean value that indicates whether the class is ``Class/universal``. The number is then that of a type of
+    /// X.680.
     @inlinable package var isUniversal: Bool { rawValue >> 30 == 0 }
 
     /// The tag with the same class and number in constructed form.
@@ -114,7 +117,8 @@ extension ASN1Tag: CustomStringConvertible {
         33: "DATE-TIME", 34: "DURATION", 35: "OID-IRI", 36: "RELATIVE-OID-IRI",
     ]
 
-    /// The name of the type in X.680, such as `OCTET STRING`, or the tag in brackets, such as `[0]` or `[APPLICATION 3]`.
+    /// The name of the type in X.680, such as `OCTET STRING`, or the tag in brackets, such as `[0]` or `[APPLICATION
+    /// 3]`.
     @usableFromInline package var description: String {
         switch tagClass {
         case .universal: Self.names[number] ?? "[UNIVERSAL \(number)]"

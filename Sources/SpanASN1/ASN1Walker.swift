@@ -1,7 +1,7 @@
 /// A reader that visits every element of an input, depth first and in the order of the bytes.
 ///
-/// It reads the syntax only: DER by default, or BER. Its memory is two integers for each open level, and its time is linear in the bytes. It checks an element
-/// when it reaches it, so it may visit elements before it throws an error.
+/// It reads the syntax only: DER by default, or BER. Its memory is two integers for each open level, and its time is
+/// linear in the bytes. It checks an element when it reaches it, so it may visit elements before it throws an error.
 ///
 /// ```swift
 /// var walker = ASN1Walker(bytes.span, rules: .ber)
@@ -22,7 +22,8 @@ package struct ASN1Walker: ~Escapable {
     package struct Element: Hashable, Sendable {
         /// The depth; 0 for an outermost element.
         package let depth: Int
-        /// The tag. It is `.endOfContents` for the marker that ends an indefinite length, whose depth is that of the content that it ends.
+        /// The tag. It is `.endOfContents` for the marker that ends an indefinite length, whose depth is that of the
+        /// content that it ends.
         package let tag: ASN1Tag
         /// The offset of the header.
         package let offset: Int
@@ -33,7 +34,8 @@ package struct ASN1Walker: ~Escapable {
 
         /// The number of tag and length octets.
         package var headerCount: Int { contentOffset - offset }
-        /// A Boolean value that indicates whether the length is indefinite. An end-of-contents marker then ends the content.
+        /// A Boolean value that indicates whether the length is indefinite. An end-of-contents marker then ends the
+        /// content.
         package var isIndefinite: Bool { contentCount == nil }
         /// The range of the content; `nil` for an indefinite length.
         package var contentRange: Range<Int>? { contentCount.map { contentOffset..<contentOffset + $0 } }
@@ -76,8 +78,8 @@ package struct ASN1Walker: ~Escapable {
 
     /// Returns the next element; `nil` at the end of the input.
     ///
-    /// - Throws: An error of the identifier and length octets, such as `truncated`, `non-minimal-length` or `indefinite-length`; `input-too-large`,
-    ///   `nesting-too-deep` or `too-many-elements` if a limit is exceeded.
+    /// - Throws: An error of the identifier and length octets, such as `truncated`, `non-minimal-length` or
+    ///   `indefinite-length`; `input-too-large`, `nesting-too-deep` or `too-many-elements` if a limit is exceeded.
     package mutating func next() throws(ASN1DecodingError) -> Element? {
         guard bytes.count <= limits.maximumByteCount else { throw failure(.inputTooLarge, limits.maximumByteCount) }
         if let level = pending {
@@ -128,12 +130,14 @@ package struct ASN1Walker: ~Escapable {
         return element
     }
 
-    /// Continues with the content of the primitive element that ``next()`` returned last, such as an OCTET STRING that contains DER.
+    /// Continues with the content of the primitive element that ``next()`` returned last, such as an OCTET STRING that
+    /// contains DER.
     ///
     /// - Parameters:
     ///   - element: The element that ``next()`` returned last.
     ///   - count: The number of octets to skip first; 1 skips a BIT STRING's number of unused bits.
-    /// - Returns: `false` if the element is not the one visited last, is constructed, or is shorter than `count`. Then nothing changes.
+    /// - Returns: `false` if the element is not the one visited last, is constructed, or is shorter than `count`. Then
+    ///   nothing changes.
     @discardableResult
     package mutating func enter(_ element: Element, skipping count: Int = 0) -> Bool {
         guard !element.tag.isConstructed, let content = element.contentRange,

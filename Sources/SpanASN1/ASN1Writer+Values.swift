@@ -1,6 +1,7 @@
 package import Instants
 
-// Values of the universal types. `tagged:` is the implicit tag that stands in place of the type's own, in primitive form.
+// Values of the universal types. `tagged:` is the implicit tag that stands in place of the type's own, in primitive
+// form.
 extension ASN1Writer {
     /// Writes an INTEGER.
     package mutating func writeInteger(_ value: some FixedWidthInteger, tagged tag: ASN1Tag = .integer) {
@@ -12,7 +13,8 @@ extension ASN1Writer {
         for index in (0..<count).reversed() { append(UInt8(truncatingIfNeeded: value >> (index * 8))) }
     }
 
-    /// Writes an INTEGER of any size from big-endian two's complement. Superfluous octets are discarded. Empty octets are the number 0.
+    /// Writes an INTEGER of any size from big-endian two's complement. Superfluous octets are discarded. Empty octets
+    /// are the number 0.
     package mutating func writeInteger(twosComplement octets: Span<UInt8>, tagged tag: ASN1Tag = .integer) {
         var first = 0
         while octets.count - first > 1, ASN1Element.isSuperfluous(octets[first], before: octets[first + 1]) {
@@ -145,7 +147,8 @@ extension ASN1Writer {
 
     /// Writes RFC 5280's `Time`: a UTCTime for the years 1950–2049, and a GeneralizedTime for all others (4.1.2.5).
     ///
-    /// - Throws: `invalid-time` for a year outside 0–9999, or for a fraction of a second, which RFC 5280 does not allow.
+    /// - Throws: `invalid-time` for a year outside 0–9999, or for a fraction of a second, which RFC 5280 does not
+    ///   allow.
     package mutating func writeTime(_ time: Instant) throws(ASN1EncodingError) {
         let parts = time.components
         guard parts.millisecond == 0 else { throw .invalidTime }

@@ -9,9 +9,10 @@
 /// }
 /// ```
 ///
-/// The length of an element is known only when its content is complete. The writer reserves one octet for it, which is enough for lengths below 128, and
-/// ``finish()`` makes room for all longer lengths in a single pass. The work is linear in the output at any depth. Only nested SET OFs need another pass over
-/// their content for each level (``writeSet(_:_:)``).
+/// The length of an element is known only when its content is complete. The writer reserves one octet for it, which is
+/// enough for lengths below 128, and ``finish()`` makes room for all longer lengths in a single pass. The work is
+/// linear in the output at any depth. Only nested SET OFs need another pass over their content for each level
+/// (``writeSet(_:_:)``).
 package struct ASN1Writer: ~Copyable {
     /// An element that is still open, or whose length needs more than the octet kept for it.
     private struct Length {
@@ -100,7 +101,8 @@ package struct ASN1Writer: ~Copyable {
 
     /// Writes a SET OF, or another constructed type, and sorts its elements into the order of DER (X.690, 11.6).
     ///
-    /// Sorting n elements makes O(n log n) comparisons, and moves each byte at most once for each SET OF that contains it.
+    /// Sorting n elements makes O(n log n) comparisons, and moves each byte at most once for each SET OF that contains
+    /// it.
     ///
     /// - Parameters:
     ///   - tag: The tag of the set.

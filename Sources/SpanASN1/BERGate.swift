@@ -2,11 +2,13 @@ import LargeMemory
 
 /// A converter of BER into the form that ``ASN1Cursor`` reads: definite lengths, and OCTET STRINGs in one piece.
 ///
-/// DER needs no conversion. Read the input as DER first, and convert it if that throws `indefinite-length` or `constructed-string`. The gate rewrites only the
-/// structure around the data, because everything that is hashed or signed must stay as received: it never changes the content of an OCTET STRING, and it
-/// copies elements that you declare *opaque* byte for byte. Opaque elements must have definite lengths.
+/// DER needs no conversion. Read the input as DER first, and convert it if that throws `indefinite-length` or
+/// `constructed-string`. The gate rewrites only the structure around the data, because everything that is hashed or
+/// signed must stay as received: it never changes the content of an OCTET STRING, and it copies elements that you
+/// declare *opaque* byte for byte. Opaque elements must have definite lengths.
 ///
-/// Some receipts need it: StoreKit Testing in Xcode writes indefinite lengths around a content of one segment. Streaming writers of CMS write many segments.
+/// Some receipts need it: StoreKit Testing in Xcode writes indefinite lengths around a content of one segment.
+/// Streaming writers of CMS write many segments.
 package struct BERGate: Sendable {
     /// The maximum depth of elements outside opaque elements.
     package var maximumDepth: Int
@@ -20,8 +22,9 @@ package struct BERGate: Sendable {
     /// - Parameters:
     ///   - maximumDepth: The maximum depth of elements outside opaque elements.
     ///   - maximumElementCount: The maximum number of rewritten elements.
-    ///   - isOpaque: A closure that returns whether an element is opaque, which is required for everything that was hashed or signed. Its parameters are the
-    ///     depth of the element (0 for the outermost), its tag and the tag of its parent. By default, no element is opaque.
+    ///   - isOpaque: A closure that returns whether an element is opaque, which is required for everything that was
+    ///     hashed or signed. Its parameters are the depth of the element (0 for the outermost), its tag and the tag of
+    ///     its parent. By default, no element is opaque.
     package init(
         maximumDepth: Int = 32, maximumElementCount: Int = 4096,
         isOpaque: @escaping @Sendable (_ depth: Int, _ tag: ASN1Tag, _ parent: ASN1Tag?) -> Bool = { _, _, _ in false }
@@ -37,8 +40,8 @@ package struct BERGate: Sendable {
     ///
     /// - Parameter bytes: The received BER.
     /// - Returns: The element with definite lengths.
-    /// - Throws: An error of the syntax, with an offset into `bytes`; `nesting-too-deep` or `too-many-elements` if a limit is exceeded; `indefinite-length`
-    ///   for an opaque element; `trailing-data`.
+    /// - Throws: An error of the syntax, with an offset into `bytes`; `nesting-too-deep` or `too-many-elements` if a
+    ///   limit is exceeded; `indefinite-length` for an opaque element; `trailing-data`.
     package func normalize(_ bytes: Span<UInt8>) throws(ASN1DecodingError) -> [UInt8] {
         var measure = Measure()
         try walk(bytes) { (event) throws(ASN1DecodingError) in measure.add(event) }
@@ -60,7 +63,8 @@ package struct BERGate: Sendable {
         return output
     }
 
-    /// Returns the offset in the received bytes of a byte of the converted form. The bytes of a rewritten header map to the start of its element.
+    /// Returns the offset in the received bytes of a byte of the converted form. The bytes of a rewritten header map to
+    /// the start of its element.
     ///
     /// It is meant for errors: it walks the input again, so that no map is needed in the common case.
     ///

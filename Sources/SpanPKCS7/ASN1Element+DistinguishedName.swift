@@ -3,8 +3,9 @@ package import SpanASN1
 extension ASN1Element {
     /// Returns a `Name` as in RFC 4514, with the last RDN first, such as `CN=Example,O=Example\, Inc.,C=US`.
     ///
-    /// Use it for display only: two different names can have the same text. An attribute without a short name has its OBJECT IDENTIFIER. A value that is not a
-    /// string is its encoding in hexadecimal after `#`. Characters that could mislead a terminal (C0, C1, marks of direction) are escaped.
+    /// Use it for display only: two different names can have the same text. An attribute without a short name has its
+    /// OBJECT IDENTIFIER. A value that is not a string is its encoding in hexadecimal after `#`. Characters that could
+    /// mislead a terminal (C0, C1, marks of direction) are escaped.
     ///
     /// `Name ::= SEQUENCE OF SET SIZE (1..MAX) OF SEQUENCE { type OBJECT IDENTIFIER, value ANY }` (RFC 5280, 4.1.2.4)
     ///

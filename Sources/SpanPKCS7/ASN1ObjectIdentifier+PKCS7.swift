@@ -29,11 +29,13 @@ extension ASN1ObjectIdentifier {
     /// SHA-224, 2.16.840.1.101.3.4.2.4 (RFC 5754, 2.1).
     package static let sha224 = ASN1ObjectIdentifier(content: [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x04])
     // Keys and signatures: 1.2.840.113549.1.1 (PKCS#1)
-    /// `rsaEncryption`, 1.2.840.113549.1.1.1: an RSA key; in a `SignerInfo` also PKCS#1 v1.5 with the signer's digest (RFC 3370, 3.2).
+    /// `rsaEncryption`, 1.2.840.113549.1.1.1: an RSA key; in a `SignerInfo` also PKCS#1 v1.5 with the signer's digest
+    /// (RFC 3370, 3.2).
     package static let rsaEncryption = ASN1ObjectIdentifier(content: [
         0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01,
     ])
-    /// RSA PKCS#1 v1.5 with MD5, 1.2.840.113549.1.1.4 (RFC 3279, 2.2.1). It is broken, and is named so that it can be refused.
+    /// RSA PKCS#1 v1.5 with MD5, 1.2.840.113549.1.1.4 (RFC 3279, 2.2.1). It is broken, and is named so that it can be
+    /// refused.
     package static let md5WithRSAEncryption = ASN1ObjectIdentifier(content: [
         0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x04,
     ])

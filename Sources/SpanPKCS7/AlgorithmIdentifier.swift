@@ -36,7 +36,8 @@ package struct AlgorithmIdentifier: ~Escapable, ASN1Decodable {
     /// Returns whether the algorithm has an identifier, with any parameters.
     package func matches(_ identifier: ASN1ObjectIdentifier) -> Bool { algorithm.matches(identifier) }
 
-    /// A Boolean value that indicates whether the parameters are missing or NULL, as for RSA PKCS#1 v1.5 and digest algorithms (RFC 3370, 2 and 3.2).
+    /// A Boolean value that indicates whether the parameters are missing or NULL, as for RSA PKCS#1 v1.5 and digest
+    /// algorithms (RFC 3370, 2 and 3.2).
     package var hasNullOrAbsentParameters: Bool {
         guard let parameters else { return true }
         return parameters.tag == .null && parameters.contentCount == 0

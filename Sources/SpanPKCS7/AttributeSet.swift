@@ -29,12 +29,14 @@ package struct AttributeSet: ~Escapable {
         get { ASN1Members(of: element) }
     }
 
-    /// Returns the value of an attribute that may occur only once and has one value; `nil` if there is no such attribute.
+    /// Returns the value of an attribute that may occur only once and has one value; `nil` if there is no such
+    /// attribute.
     ///
     /// RFC 5652, 11 requires this of content-type, message-digest and signing-time.
     ///
     /// - Parameter type: The type of the attribute.
-    /// - Throws: `duplicate-element` for a second attribute or a second value; `missing-element` for an attribute without a value.
+    /// - Throws: `duplicate-element` for a second attribute or a second value; `missing-element` for an attribute
+    ///   without a value.
     @_lifetime(copy self)
     package func singleValue(of type: ASN1ObjectIdentifier) throws(ASN1DecodingError) -> ASN1Element? {
         var found: ASN1Element?

@@ -2,7 +2,8 @@ package import SpanASN1
 
 /// An extension of a certificate or of a revocation list.
 ///
-/// `Extension ::= SEQUENCE { extnID OBJECT IDENTIFIER, critical BOOLEAN DEFAULT FALSE, extnValue OCTET STRING }` (RFC 5280, 4.1)
+/// `Extension ::= SEQUENCE { extnID OBJECT IDENTIFIER, critical BOOLEAN DEFAULT FALSE, extnValue OCTET STRING }` (RFC
+/// 5280, 4.1)
 package struct CertificateExtension: ~Escapable, ASN1Decodable {
     /// `extnID`, an OBJECT IDENTIFIER.
     package let id: ASN1Element
@@ -52,7 +53,8 @@ package struct KeyUsage: OptionSet, Sendable {
 
 /// The basic constraints of a certificate: whether its subject may issue certificates.
 ///
-/// `BasicConstraints ::= SEQUENCE { cA BOOLEAN DEFAULT FALSE, pathLenConstraint INTEGER (0..MAX) OPTIONAL }` (RFC 5280, 4.2.1.9)
+/// `BasicConstraints ::= SEQUENCE { cA BOOLEAN DEFAULT FALSE, pathLenConstraint INTEGER (0..MAX) OPTIONAL }` (RFC 5280,
+/// 4.2.1.9)
 package struct BasicConstraints: Hashable, Sendable {
     /// A Boolean value that indicates whether the subject may issue certificates.
     package let isAuthority: Bool
@@ -101,7 +103,8 @@ extension Certificate {
         return identifier.content
     }
 
-    /// Returns the `keyIdentifier` of `AuthorityKeyIdentifier` (RFC 5280, 4.2.1.1); `nil` if the certificate does not have it.
+    /// Returns the `keyIdentifier` of `AuthorityKeyIdentifier` (RFC 5280, 4.2.1.1); `nil` if the certificate does not
+    /// have it.
     ///
     /// - Throws: The errors of ``certificateExtension(_:)``; an error of the syntax of its value.
     @_lifetime(copy self)
@@ -127,11 +130,13 @@ extension Certificate {
         }
     }
 
-    /// Returns the purposes of the extended key usage, each an OBJECT IDENTIFIER; `nil` if the certificate does not restrict them.
+    /// Returns the purposes of the extended key usage, each an OBJECT IDENTIFIER; `nil` if the certificate does not
+    /// restrict them.
     ///
     /// `ExtKeyUsageSyntax ::= SEQUENCE SIZE (1..MAX) OF KeyPurposeId` (RFC 5280, 4.2.1.12)
     ///
-    /// - Throws: The errors of ``certificateExtension(_:)``; `missing-element` for an empty list; an error of the syntax of its value.
+    /// - Throws: The errors of ``certificateExtension(_:)``; `missing-element` for an empty list; an error of the
+    ///   syntax of its value.
     @_lifetime(copy self)
     package func extendedKeyUsage() throws(ASN1DecodingError) -> ASN1Members<ASN1Element>? {
         guard let found = try certificateExtension(.extendedKeyUsage) else { return nil }

@@ -4,7 +4,8 @@ package import SpanASN1
 /// An X.509 certificate, as views into the received bytes.
 ///
 /// ```asn1
-/// Certificate ::= SEQUENCE { tbsCertificate TBSCertificate, signatureAlgorithm AlgorithmIdentifier, signatureValue BIT STRING }
+/// Certificate ::= SEQUENCE { tbsCertificate TBSCertificate, signatureAlgorithm AlgorithmIdentifier,
+///     signatureValue BIT STRING }
 /// TBSCertificate ::= SEQUENCE {
 ///   version [0] EXPLICIT INTEGER DEFAULT v1, serialNumber INTEGER, signature AlgorithmIdentifier, issuer Name,
 ///   validity Validity, subject Name, subjectPublicKeyInfo SubjectPublicKeyInfo,
@@ -36,7 +37,8 @@ package struct Certificate: ~Escapable {
 
     /// Reads a whole DER input.
     ///
-    /// - Throws: An error of the syntax; `unexpected-value` for an unknown version, or for two signature algorithms that differ; `trailing-data`.
+    /// - Throws: An error of the syntax; `unexpected-value` for an unknown version, or for two signature algorithms
+    ///   that differ; `trailing-data`.
     @_lifetime(copy bytes)
     package init(_ bytes: Span<UInt8>, baseOffset: Int = 0) throws(ASN1DecodingError) {
         try self.init(ASN1Element(whole: bytes, baseOffset: baseOffset))
@@ -120,7 +122,8 @@ package struct SubjectPublicKeyInfo: ~Escapable {
         try fields.finish()
     }
 
-    /// Returns the sizes of an RSA key. It does not call libcrypto, so that a costly key can be refused before it is used.
+    /// Returns the sizes of an RSA key. It does not call libcrypto, so that a costly key can be refused before it is
+    /// used.
     ///
     /// `RSAPublicKey ::= SEQUENCE { modulus INTEGER, publicExponent INTEGER }` (RFC 8017, A.1.1)
     ///

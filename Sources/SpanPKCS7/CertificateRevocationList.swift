@@ -4,7 +4,8 @@ package import SpanASN1
 /// A certificate revocation list, as views into the received bytes.
 ///
 /// ```asn1
-/// CertificateList ::= SEQUENCE { tbsCertList TBSCertList, signatureAlgorithm AlgorithmIdentifier, signatureValue BIT STRING }
+/// CertificateList ::= SEQUENCE { tbsCertList TBSCertList, signatureAlgorithm AlgorithmIdentifier,
+///     signatureValue BIT STRING }
 /// TBSCertList ::= SEQUENCE {
 ///   version INTEGER OPTIONAL, signature AlgorithmIdentifier, issuer Name, thisUpdate Time, nextUpdate Time OPTIONAL,
 ///   revokedCertificates SEQUENCE OF SEQUENCE {
@@ -33,7 +34,8 @@ package struct CertificateRevocationList: ~Escapable {
 
     /// Reads a whole DER input.
     ///
-    /// - Throws: An error of the syntax; `unexpected-value` for an unknown version, or for two signature algorithms that differ; `trailing-data`.
+    /// - Throws: An error of the syntax; `unexpected-value` for an unknown version, or for two signature algorithms
+    ///   that differ; `trailing-data`.
     @_lifetime(copy bytes)
     package init(_ bytes: Span<UInt8>, baseOffset: Int = 0) throws(ASN1DecodingError) {
         try self.init(ASN1Element(whole: bytes, baseOffset: baseOffset))
@@ -109,7 +111,8 @@ package struct RevokedCertificate: ~Escapable, ASN1Decodable {
 
 /// A member of `crls`: a revocation list, or other revocation information.
 ///
-/// `RevocationInfoChoice ::= CHOICE { crl CertificateList, other [1] IMPLICIT OtherRevocationInfoFormat }` (RFC 5652, 10.2.1).
+/// `RevocationInfoChoice ::= CHOICE { crl CertificateList, other [1] IMPLICIT OtherRevocationInfoFormat }` (RFC 5652,
+/// 10.2.1).
 package struct RevocationInfoChoice: ~Escapable, ASN1Decodable {
     /// The kinds of revocation information. The raw values are the names in RFC 5652.
     package enum Kind: String, Sendable {

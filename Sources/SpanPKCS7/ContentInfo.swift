@@ -45,7 +45,8 @@ package struct ContentInfo: ~Escapable {
 }
 
 extension BERGate {
-    /// The gate for PKCS#7 and CMS messages. Certificates, revocation lists and attributes are opaque, because they are signed as received.
+    /// The gate for PKCS#7 and CMS messages. Certificates, revocation lists and attributes are opaque, because they are
+    /// signed as received.
     package static let pkcs7 = BERGate { depth, tag, parent in
         switch depth {
         // ContentInfo › [0] › SignedData › its fields

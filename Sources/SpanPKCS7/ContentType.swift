@@ -2,8 +2,8 @@ package import SpanASN1
 
 /// The types of messages, and of the content of signed messages, that RFCs and vendors of signing tools define.
 ///
-/// This module reads the structure of ``SignedData`` only. It recognises the other types by name, and leaves their content undecoded (``ContentInfo/content``). The
-/// raw values are the names in the documents.
+/// This module reads the structure of ``SignedData`` only. It recognises the other types by name, and leaves their
+/// content undecoded (``ContentInfo/content``). The raw values are the names in the documents.
 package enum ContentType: String, Sendable, CaseIterable {
     // RFC 2315, 14 and RFC 5652
     /// Arbitrary bytes (RFC 5652, 4). The content of a receipt has this type.
@@ -55,7 +55,8 @@ package enum ContentType: String, Sendable, CaseIterable {
         self = known
     }
 
-    /// Creates the type of an OBJECT IDENTIFIER; returns `nil` for an unknown or malformed identifier, or another element.
+    /// Creates the type of an OBJECT IDENTIFIER; returns `nil` for an unknown or malformed identifier, or another
+    /// element.
     package init?(_ element: ASN1Element) {
         guard let known = Self.allCases.first(where: { element.matches($0.objectIdentifier) }) else { return nil }
         self = known

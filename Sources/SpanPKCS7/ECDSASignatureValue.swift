@@ -1,7 +1,7 @@
 public import SpanASN1
 
-/// The two encodings of an ECDSA signature on P-256: libcrypto's, `ECDSA-Sig-Value ::= SEQUENCE { r INTEGER, s INTEGER }` (RFC 3279, 2.2.3), and that of JSON Web Signatures, which is r and s with 32
-/// bytes each (RFC 7518, 3.4).
+/// The two encodings of an ECDSA signature on P-256: libcrypto's, `ECDSA-Sig-Value ::= SEQUENCE { r INTEGER, s INTEGER
+/// }` (RFC 3279, 2.2.3), and that of JSON Web Signatures, which is r and s with 32 bytes each (RFC 7518, 3.4).
 @_spi(Surfaces)
 public enum ECDSASignatureValue {
     /// - Parameter signature: r and s; 64 bytes.

@@ -23,7 +23,8 @@ package struct RSAPSSParameters: ~Escapable {
 
     /// Reads the parameters of an ``AlgorithmIdentifier`` for `id-RSASSA-PSS`.
     ///
-    /// - Throws: `unexpected-value` for a mask generation function other than MGF1, a negative salt length, or a trailer field that is not 1.
+    /// - Throws: `unexpected-value` for a mask generation function other than MGF1, a negative salt length, or a
+    ///   trailer field that is not 1.
     @_lifetime(copy element)
     package init(_ element: ASN1Element) throws(ASN1DecodingError) {
         self.element = element

@@ -16,7 +16,8 @@ package struct ReceivedMessage: Sendable {
     /// Creates a message from received DER or BER.
     ///
     /// - Parameter received: The received bytes.
-    /// - Throws: An error of the syntax if the gate cannot convert the message. Other faults are found when the message is read.
+    /// - Throws: An error of the syntax if the gate cannot convert the message. Other faults are found when the message
+    ///   is read.
     package init(_ received: [UInt8]) throws(ASN1DecodingError) {
         self.received = received
         isNormalized = Self.needsGate(received.span)

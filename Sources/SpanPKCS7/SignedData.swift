@@ -12,7 +12,8 @@ package import SpanASN1
 ///   signerInfos SET OF SignerInfo }   -- RFC 5652, 5.1
 /// ```
 ///
-/// The initialiser reads the structure strictly and completely, including every certificate, every signer and every revocation list except its entries. It verifies nothing.
+/// The initialiser reads the structure strictly and completely, including every certificate, every signer and every
+/// revocation list except its entries. It verifies nothing.
 package struct SignedData: ~Escapable {
     /// The version, 1, 3, 4 or 5, which depends on the contents of the message (RFC 5652, 5.1).
     package let version: Int
@@ -42,8 +43,8 @@ package struct SignedData: ~Escapable {
     ///   - maximumSignerCount: The maximum number of signers.
     ///   - maximumRevocationInfoCount: The maximum number of revocation lists.
     ///   - relaxations: The deviations from RFC 5652 to allow.
-    /// - Throws: The first error in the order of the fields, with the field and the index of the member of a set in its path. The code is `too-many-elements` if a
-    ///   maximum is exceeded.
+    /// - Throws: The first error in the order of the fields, with the field and the index of the member of a set in its
+    ///   path. The code is `too-many-elements` if a maximum is exceeded.
     @_lifetime(copy contentInfo)
     package init(
         _ contentInfo: borrowing ContentInfo, maximumCertificateCount: Int = 1024, maximumSignerCount: Int = 64,
@@ -163,7 +164,8 @@ package struct SignedData: ~Escapable {
 }
 
 extension SignedData {
-    /// The algorithms in `digestAlgorithms`. They may differ from those that the signers used, which are in ``SignerInfo/digestAlgorithm``.
+    /// The algorithms in `digestAlgorithms`. They may differ from those that the signers used, which are in
+    /// ``SignerInfo/digestAlgorithm``.
     package var digestAlgorithms: ASN1Members<AlgorithmIdentifier> {
         @_lifetime(copy self)
         get { ASN1Members(of: digestAlgorithmSet) }

@@ -2,13 +2,15 @@ import SpanASN1
 
 /// The outer structure of certificates and revocation lists: a part that the issuer signed, and the issuer's signature.
 ///
-/// `SEQUENCE { toBeSigned ANY, signatureAlgorithm AlgorithmIdentifier, signatureValue BIT STRING }` (RFC 5280, 4.1 and 5.1)
+/// `SEQUENCE { toBeSigned ANY, signatureAlgorithm AlgorithmIdentifier, signatureValue BIT STRING }` (RFC 5280, 4.1 and
+/// 5.1)
 struct SignedObject: ~Escapable {
     let toBeSigned: ASN1Element
     let signatureAlgorithm: AlgorithmIdentifier
     let signatureValue: ASN1Element
 
-    // A call copies three elements for each certificate: half a percent of the instructions of decoding a small receipt.
+    // A call copies three elements for each certificate: half a percent of the instructions of decoding a small
+    // receipt.
     @inline(__always)
     @_lifetime(copy element)
     init(_ element: ASN1Element) throws(ASN1DecodingError) {
@@ -21,7 +23,8 @@ struct SignedObject: ~Escapable {
         try parts.finish()
     }
 
-    /// Reads the signed part's own signature algorithm, which must be the same: only this one is signed (RFC 5280, 4.1.1.2 and 5.1.1.2).
+    /// Reads the signed part's own signature algorithm, which must be the same: only this one is signed (RFC 5280,
+    /// 4.1.1.2 and 5.1.1.2).
     @inline(__always)
     func readAlgorithm(_ fields: inout ASN1Cursor) throws(ASN1DecodingError) {
         let signature = try AlgorithmIdentifier(&fields)

@@ -21,7 +21,8 @@ package struct SignerInfo: ~Escapable {
     package let signerIdentifier: SignerIdentifier
     /// The digest algorithm for the content, and for the signed attributes if there are any.
     package let digestAlgorithm: AlgorithmIdentifier
-    /// The attributes that are signed instead of the content, which include its digest; `nil` if the content is signed directly.
+    /// The attributes that are signed instead of the content, which include its digest; `nil` if the content is signed
+    /// directly.
     package let signedAttributes: AttributeSet?
     /// The signature algorithm. It is often `rsaEncryption`, with the digest in ``digestAlgorithm``.
     package let signatureAlgorithm: AlgorithmIdentifier
@@ -78,7 +79,8 @@ package enum SignerIdentifier: ~Escapable {
     /// The subject's key identifier, which is the content of the element.
     case subjectKeyIdentifier(ASN1Element)
 
-    /// Returns whether the identifier is that of a certificate: the same issuer **and** serial number byte for byte, or the same key identifier.
+    /// Returns whether the identifier is that of a certificate: the same issuer **and** serial number byte for byte, or
+    /// the same key identifier.
     ///
     /// - Parameter certificate: The certificate.
     /// - Throws: An error of the syntax of the certificate's key identifier.
@@ -93,7 +95,8 @@ package enum SignerIdentifier: ~Escapable {
         }
     }
 
-    /// Returns whether the identifier is that of a certificate that ``SignedData`` has read. It reads only the serial number of most certificates again.
+    /// Returns whether the identifier is that of a certificate that ``SignedData`` has read. It reads only the serial
+    /// number of most certificates again.
     ///
     /// - Parameter choice: The certificate.
     /// - Throws: An error of the syntax of the certificate.

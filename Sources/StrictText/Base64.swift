@@ -32,13 +32,14 @@ public struct Base64Error: Error, Hashable, Sendable {
 ///
 /// A text has one reading. If a syntax allows whitespace and the changes of form decoding, these rules apply:
 /// - CR, LF and tab are skipped everywhere. They end a line.
-/// - A space inside a line, between two characters other than whitespace, is a `+` that form decoding has changed. Then *every* space between the first and the last
-///   character is a `+`, also next to a line break, and the text must not contain `+`, `-` or `_`.
-/// - If no space is inside a line, all spaces are whitespace. Spaces between lines are refused as ambiguous, unless a `+`, `-` or `_` in the text proves that it was not
-///   form-decoded.
+/// - A space inside a line, between two characters other than whitespace, is a `+` that form decoding has changed. Then
+///   *every* space between the first and the last character is a `+`, also next to a line break, and the text must not
+///   contain `+`, `-` or `_`.
+/// - If no space is inside a line, all spaces are whitespace. Spaces between lines are refused as ambiguous, unless a
+///   `+`, `-` or `_` in the text proves that it was not form-decoded.
 /// - Spaces before the first and after the last character are whitespace.
-/// - If spaces were skipped without such a proof, the number of characters including padding must be a multiple of four, because a `+` among the spaces would change it.
-///   Otherwise, padding can be omitted.
+/// - If spaces were skipped without such a proof, the number of characters including padding must be a multiple of
+///   four, because a `+` among the spaces would change it. Otherwise, padding can be omitted.
 public enum Base64 {
     /// The characters that a text may contain.
     public struct Syntax: OptionSet, Sendable {
@@ -68,7 +69,8 @@ public enum Base64 {
         public static let strict: Syntax = [.standard, .padded]
     }
 
-    /// The beginning of a text, decoded up to the first group of four characters that has one outside the alphabets. The end of the text need not be known yet.
+    /// The beginning of a text, decoded up to the first group of four characters that has one outside the alphabets.
+    /// The end of the text need not be known yet.
     public struct Beginning: ~Copyable {
         /// The characters, of which the first `count` are decoded.
         fileprivate var bytes: [UInt8]
@@ -192,8 +194,9 @@ public enum Base64 {
 
     /// Decodes groups of four characters up to the first group that has one outside the alphabets.
     ///
-    /// With chunks of a constant length, the compiler removes all bounds checks inside a chunk. A separate function keeps the state of the loop in registers: 6.2 GB/s of text,
-    /// and 3.4 without. (The loads are what takes the time. Arithmetic on vectors of 16 bytes instead of the table is slower: 4.1 GB/s.)
+    /// With chunks of a constant length, the compiler removes all bounds checks inside a chunk. A separate function
+    /// keeps the state of the loop in registers: 6.2 GB/s of text, and 3.4 without. (The loads are what takes the time.
+    /// Arithmetic on vectors of 16 bytes instead of the table is slower: 4.1 GB/s.)
     ///
     /// - Returns: The number of groups decoded into the start of `output`, and all flags of their characters.
     @inline(never)
@@ -207,8 +210,8 @@ public enum Base64 {
                 | table[768 + Int(chunk[index + 3])]
         }
         var elements = result.mutableSpan
-        // `mutableBytes` is unsafe for types with invalid bit patterns; UInt8 has none, and `storeBytes` checks its bounds.
-        // Storing six bytes at once is faster than one by one (5.0 GB/s).
+        // `mutableBytes` is unsafe for types with invalid bit patterns; UInt8 has none, and `storeBytes` checks its
+        // bounds. Storing six bytes at once is faster than one by one (5.0 GB/s).
         var output = unsafe elements.mutableBytes
         var position = textPosition
         var count = resultCount
@@ -243,7 +246,8 @@ public enum Base64 {
         return flags
     }
 
-    /// Decodes groups of 32 characters on processors that can do it at once, up to the first group that has one outside the standard alphabet.
+    /// Decodes groups of 32 characters on processors that can do it at once, up to the first group that has one outside
+    /// the standard alphabet.
     ///
     /// The use of `unsafe` is safe: the C function reads and writes within the counts that it gets.
     private static func decodeGroups(
@@ -306,7 +310,8 @@ public enum Base64 {
     private static let urlSafeFlag: UInt32 = 1 << 26
     private static let invalidFlag: UInt32 = 1 << 31
 
-    /// For each of the four positions in a group and each byte, its bits at their position in 24 bits, and flags above them.
+    /// For each of the four positions in a group and each byte, its bits at their position in 24 bits, and flags above
+    /// them.
     private static let table: [UInt32] = {
         var table = [UInt32](repeating: invalidFlag, count: 1024)
         func set(_ byte: UInt8, _ value: Int, _ flag: UInt32 = 0) {

@@ -1,7 +1,8 @@
 extension Span<UInt8> {
     /// The number of bytes of a UTF-8 byte order mark at the start: 3, or 0 if there is none.
     ///
-    /// Editors and libraries of Windows write one before a text. It is no part of the text (RFC 8259, 8.1), and no binary evidence begins like it.
+    /// Editors and libraries of Windows write one before a text. It is no part of the text (RFC 8259, 8.1), and no
+    /// binary evidence begins like it.
     public var byteOrderMarkCount: Int {
         count >= 3 && self[0] == 0xEF && self[1] == 0xBB && self[2] == 0xBF ? 3 : 0
     }

@@ -1,5 +1,6 @@
-/// A character that is invisible, ends a line for some readers, or changes the direction of text: DEL, the C1 controls (U+0080–U+009F), U+2028
-/// and U+2029, and the bidirectional controls (U+061C, U+200E, U+200F, U+202A–U+202E, U+2066–U+2069).
+/// A character that is invisible, ends a line for some readers, or changes the direction of text: DEL, the C1 controls
+/// (U+0080–U+009F), U+2028 and U+2029, and the bidirectional controls (U+061C, U+200E, U+200F, U+202A–U+202E,
+/// U+2066–U+2069).
 ///
 /// JSON allows them in strings. ``JSONWriter`` escapes them, so that people see the actual line of output.
 struct HiddenCharacter {
@@ -8,7 +9,8 @@ struct HiddenCharacter {
     /// The number of its bytes in UTF-8.
     let byteCount: Int
 
-    /// Creates the hidden character at a position of a text in UTF-8; returns `nil` if there is another character, or none.
+    /// Creates the hidden character at a position of a text in UTF-8; returns `nil` if there is another character, or
+    /// none.
     @inline(__always)
     init?(_ text: Span<UInt8>, at position: Int) {
         switch text[position] {

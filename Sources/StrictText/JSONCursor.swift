@@ -1,7 +1,7 @@
 /// A strict reader of values from a borrowed JSON text (RFC 8259, in UTF-8), one after the other.
 ///
-/// It accepts only what the RFC defines. It builds no tree, has no recursion whose depth the input decides, and also checks values that are skipped. All offsets are bytes from
-/// the start of the text.
+/// It accepts only what the RFC defines. It builds no tree, has no recursion whose depth the input decides, and also
+/// checks values that are skipped. All offsets are bytes from the start of the text.
 public struct JSONCursor: ~Escapable {
     private let text: Span<UInt8>
     private var position: Int
@@ -66,7 +66,8 @@ public struct JSONCursor: ~Escapable {
         } while try continues(until: UInt8(ascii: "}"))
     }
 
-    /// Reads an object, and calls `body` with each member in `members`. `body` may read the value; otherwise the value is skipped.
+    /// Reads an object, and calls `body` with each member in `members`. `body` may read the value; otherwise the value
+    /// is skipped.
     ///
     /// - Throws: `duplicate-member` at the second name of a repeated member in `members`.
     public mutating func readObject<Member>(
@@ -81,7 +82,8 @@ public struct JSONCursor: ~Escapable {
         }
     }
 
-    /// Reads an array, and calls `body` before each element. `body` may read the element; otherwise the element is skipped.
+    /// Reads an array, and calls `body` before each element. `body` may read the element; otherwise the element is
+    /// skipped.
     public mutating func readArray(
         _ body: (inout JSONCursor) throws(JSONError) -> Void
     ) throws(JSONError) {
@@ -101,7 +103,8 @@ public struct JSONCursor: ~Escapable {
         return text.extracting((position + 1)...)
     }
 
-    /// Reads a string like ``readString()``. The first `count` characters of ``startOfString()`` are known to stand for themselves.
+    /// Reads a string like ``readString()``. The first `count` characters of ``startOfString()`` are known to stand for
+    /// themselves.
     @_lifetime(copy self)
     public mutating func readString(afterPlain count: Int) throws(JSONError) -> JSONString {
         try expect(.string)
@@ -314,7 +317,8 @@ extension UInt8 {
 }
 
 extension Span<UInt8> {
-    /// Returns the index of the first byte from `start` on that is not an ASCII character that stands for itself in a JSON string. (DEL could, but ``JSONWriter`` escapes it.)
+    /// Returns the index of the first byte from `start` on that is not an ASCII character that stands for itself in a
+    /// JSON string. (DEL could, but ``JSONWriter`` escapes it.)
     ///
     /// The compiler turns loops of a constant count into a few vector instructions: 30 GB/s, and 2 byte by byte.
     @inlinable

@@ -2,7 +2,8 @@ public import LargeMemory
 
 /// A writer of compact JSON (RFC 8259) into bytes, with keys in the order in which they are written.
 ///
-/// It escapes strings where the RFC requires it, and every ``HiddenCharacter``. The caller must end every object and array.
+/// It escapes strings where the RFC requires it, and every ``HiddenCharacter``. The caller must end every object and
+/// array.
 public struct JSONWriter: ~Copyable {
     @inlinable public var bytes: [UInt8] { written }
     @usableFromInline var written: [UInt8]
@@ -215,7 +216,8 @@ public struct JSONWriter: ~Copyable {
         append(value)
     }
 
-    /// Writes a value that is JSON without the whitespace between its tokens, and escapes hidden characters in its strings.
+    /// Writes a value that is JSON without the whitespace between its tokens, and escapes hidden characters in its
+    /// strings.
     public mutating func compact(_ value: Span<UInt8>) {
         separate()
         var isInString = false
@@ -268,15 +270,16 @@ public struct JSONWriter: ~Copyable {
         append(json.extracting(start...))
     }
 
-    /// Writes a value, or members without the comma after the last, that is JSON. `body` appends at most `capacity` bytes.
+    /// Writes a value, or members without the comma after the last, that is JSON. `body` appends at most `capacity`
+    /// bytes.
     @inlinable
     public mutating func raw(capacity: Int, _ body: (inout OutputSpan<UInt8>) -> Void) {
         separate()
         written.append(addingCapacity: capacity, initializingWith: body)
     }
 
-    /// Writes a member whose name, with its quotation marks, and value are JSON. It stays on one line: a value with line breaks between its tokens loses the whitespace. Hidden
-    /// characters in strings are escaped.
+    /// Writes a member whose name, with its quotation marks, and value are JSON. It stays on one line: a value with
+    /// line breaks between its tokens loses the whitespace. Hidden characters in strings are escaped.
     public mutating func member(rawName name: Span<UInt8>, rawValue value: Span<UInt8>) {
         separate()
         appendJSON(name)
@@ -287,8 +290,8 @@ public struct JSONWriter: ~Copyable {
         compact(value)
     }
 
-    // In both functions the buffer is valid inside the closure, and `append` copies it. Without `unsafe`, byte by byte through an
-    // OutputSpan, a name takes 10 ns instead of 4.
+    // In both functions the buffer is valid inside the closure, and `append` copies it. Without `unsafe`, byte by byte
+    // through an OutputSpan, a name takes 10 ns instead of 4.
 
     /// Writes characters of a string without its quotation marks, or other text, without a comma before them.
     @inlinable

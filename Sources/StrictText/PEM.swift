@@ -1,6 +1,7 @@
 import SpanASN1
 
-/// One block of a text in PEM: `-----BEGIN label-----`, base64, `-----END label-----` (RFC 7468, 3, strict except for the lengths of lines).
+/// One block of a text in PEM: `-----BEGIN label-----`, base64, `-----END label-----` (RFC 7468, 3, strict except for
+/// the lengths of lines).
 ///
 /// ```
 /// preeb    = "-----BEGIN " label "-----"
@@ -18,7 +19,8 @@ public struct PEMBlock {
     /// Where the text after the block begins.
     public let end: Int
 
-    /// Returns where the first line begins that begins a block; `nil` if none does. The text between blocks is explanatory (RFC 7468, 2).
+    /// Returns where the first line begins that begins a block; `nil` if none does. The text between blocks is
+    /// explanatory (RFC 7468, 2).
     public static func firstStart(in text: Span<UInt8>, from position: Int) -> Int? {
         let startCount = start.utf8.count
         let mark = text.byteOrderMarkCount

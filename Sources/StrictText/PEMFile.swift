@@ -89,8 +89,8 @@ public struct PEMFileError: Error, Hashable, Sendable {
 }
 
 extension Span<UInt8> {
-    /// Returns whether the bytes begin with an element, by default a SEQUENCE, whose length is in the long or indefinite
-    /// form, or is theirs. A text could also begin with `0`.
+    /// Returns whether the bytes begin with an element, by default a SEQUENCE, whose length is in the long or
+    /// indefinite form, or is theirs. A text could also begin with `0`.
     public func isElement(tag: UInt8 = 0x30) -> Bool {
         guard count >= 2, self[0] == tag else { return false }
         return self[1] >= 0x80 || Int(self[1]) == count - 2

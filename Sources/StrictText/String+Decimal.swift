@@ -1,5 +1,6 @@
 extension String {
-    /// The decimal digits of an integer, after a minus sign if it is negative: its `description`, in a fifth of the instructions.
+    /// The decimal digits of an integer, after a minus sign if it is negative: its `description`, in a fifth of the
+    /// instructions.
     public init(decimal value: Int64) {
         var digits = InlineArray<20, UInt8>(repeating: UInt8(ascii: "-"))
         var start = digits.count

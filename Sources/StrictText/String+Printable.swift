@@ -1,5 +1,6 @@
 extension String {
-    /// The text with escapes (`\u{1B}`) for every character that a terminal could take for a command, or that hides or reorders text around it.
+    /// The text with escapes (`\u{1B}`) for every character that a terminal could take for a command, or that hides or
+    /// reorders text around it.
     ///
     /// Attackers can write receipts and the names of files.
     public var printable: String {
@@ -18,7 +19,8 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Whether the character is a control or has no glyph: Unicode's general categories C, Zl and Zp, what a font may ignore (such as the Hangul fillers), and the blank of Braille.
+    /// Whether the character is a control or has no glyph: Unicode's general categories C, Zl and Zp, what a font may
+    /// ignore (such as the Hangul fillers), and the blank of Braille.
     package var isUnprintable: Bool {
         if isASCII { return value < 0x20 || value == 0x7F }
         return switch properties.generalCategory {

@@ -2,9 +2,10 @@ import SpanASN1
 
 /// The UTF-8 of a string, compared and hashed byte for byte.
 ///
-/// Swift compares and hashes strings by canonical equivalence (Unicode Standard Annex #15). That takes quadratic time on long runs of combining
-/// marks, which an attacker can send, and makes two identifiers equal that were signed as different bytes. Therefore the bytes of strings from outside are compared, hashed, sorted and used
-/// as keys, and never the strings. `scripts/check/strings` finds code that breaks this rule.
+/// Swift compares and hashes strings by canonical equivalence (Unicode Standard Annex #15). That takes quadratic time
+/// on long runs of combining marks, which an attacker can send, and makes two identifiers equal that were signed as
+/// different bytes. Therefore the bytes of strings from outside are compared, hashed, sorted and used as keys, and
+/// never the strings. `scripts/check/strings` finds code that breaks this rule.
 public struct UTF8Bytes: Hashable, Comparable, Sendable {
     private let bytes: ArraySlice<UInt8>
 
@@ -46,9 +47,10 @@ extension String {
 
     /// Calls `body` with the UTF-8.
     ///
-    /// It takes the place of `utf8Span`. A string of up to 15 bytes is a value without an address, and what `utf8Span` shows is a copy in the frame of the function that asks. If the last
-    /// call of that function takes the span, swiftc 6.3.1 with optimization makes it a jump for which the frame is already gone, and the callee reads what the stack has then.
-    /// `scripts/check/rules` finds `utf8Span`.
+    /// It takes the place of `utf8Span`. A string of up to 15 bytes is a value without an address, and what `utf8Span`
+    /// shows is a copy in the frame of the function that asks. If the last call of that function takes the span, swiftc
+    /// 6.3.1 with optimization makes it a jump for which the frame is already gone, and the callee reads what the stack
+    /// has then. `scripts/check/rules` finds `utf8Span`.
     @inlinable
     public func withUTF8Bytes<Result, Failure: Error>(
         _ body: (Span<UInt8>) throws(Failure) -> Result

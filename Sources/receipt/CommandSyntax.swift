@@ -13,7 +13,8 @@ struct CommandSyntax: Sendable {
     struct Option: Sendable {
         /// The name, with its two hyphens.
         let name: String
-        /// The name of the value in the help, such as `FILE`, or the choices, such as `a|b`; empty for an option without a value.
+        /// The name of the value in the help, such as `FILE`, or the choices, such as `a|b`; empty for an option
+        /// without a value.
         let value: String
         let help: String
         let isRepeatable: Bool
@@ -61,7 +62,8 @@ struct CommandSyntax: Sendable {
         "receipt \(name)\(options.isEmpty ? "" : " [OPTIONS]")\(operands.isEmpty ? "" : " ")\(operands)"
     }
 
-    /// The parts of ``notes``: paragraphs, which end at an empty line, and lines that are examples and stay as they are.
+    /// The parts of ``notes``: paragraphs, which end at an empty line, and lines that are examples and stay as they
+    /// are.
     var notesParts: [(text: String, isExample: Bool)] {
         var parts: [(text: String, isExample: Bool)] = []
         var continues = false

@@ -24,7 +24,8 @@ struct CustomerEvidence {
         inputs = try arguments.inputs()
     }
 
-    /// Returns the decision, the bytes of each input, and the verifier; `nil` if there is no verifier, which is reported. A file that cannot be read is reported, too.
+    /// Returns the decision, the bytes of each input, and the verifier; `nil` if there is no verifier, which is
+    /// reported. A file that cannot be read is reported, too.
     func decision(_ console: inout Console) -> (decision: Decision, bytes: [[UInt8]], verifier: AppStoreVerifier)? {
         guard let verifier = options.makeVerifier(&console) else { return nil }
         var pieces: [Decision.Piece] = []

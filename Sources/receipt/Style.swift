@@ -28,7 +28,8 @@ struct Style {
         ("TERM", "If it is 'dumb', reports are not coloured, unless --color always is given."),
     ]
 
-    /// On a terminal, the width is the terminal's, or `COLUMNS` if it has none, or 80. A file or a pipe has no width unless `COLUMNS` is set: programs read lines.
+    /// On a terminal, the width is the terminal's, or `COLUMNS` if it has none, or 80. A file or a pipe has no width
+    /// unless `COLUMNS` is set: programs read lines.
     static func ofStandardOutput() -> Style {
         let columns = System.environment("COLUMNS").flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
         guard System.isTerminal(System.standardOutput) else { return Style(width: columns) }

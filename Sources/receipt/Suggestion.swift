@@ -1,4 +1,5 @@
-/// Returns the candidate that a mistyped word probably means: one that begins with it, or one that differs by a few keystrokes.
+/// Returns the candidate that a mistyped word probably means: one that begins with it, or one that differs by a few
+/// keystrokes.
 func nearest(to word: String, in candidates: [String]) -> String? {
     let word = Array(word.utf8)
     var best: (candidate: String, distance: Int)?

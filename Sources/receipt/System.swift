@@ -14,7 +14,8 @@ enum System {
     static let standardOutput: CInt = 1
     static let standardError: CInt = 2
 
-    /// The arguments without the program's name; `nil` if one is not UTF-8. `CommandLine.arguments` replaces the invalid bytes, and the result can be the name of another file.
+    /// The arguments without the program's name; `nil` if one is not UTF-8. `CommandLine.arguments` replaces the
+    /// invalid bytes, and the result can be the name of another file.
     static var arguments: [String]? {
         var arguments: [String] = []
         for index in 1..<max(1, Int(CommandLine.argc)) {
@@ -98,7 +99,8 @@ enum System {
 
     /// Locks a file until it is closed, or the process ends.
     ///
-    /// - Throws: ``SystemError/locked`` if another process has locked it for two seconds. One that is ending, or has just forked, can hold it for a moment.
+    /// - Throws: ``SystemError/locked`` if another process has locked it for two seconds. One that is ending, or has
+    ///   just forked, can hold it for a moment.
     static func lock(_ descriptor: CInt) throws(SystemError) {
         for _ in 0..<40 where flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             guard errno == EWOULDBLOCK else { throw SystemError(code: errno) }
@@ -131,7 +133,8 @@ enum System {
 
     /// - Parameters:
     ///   - counter: A counter of the written bytes.
-    ///   - inParts: Whether to write parts of 4096 bytes, which a pipe takes completely or not at all (POSIX, `PIPE_BUF`), so that the counter shows whether its reader reads.
+    ///   - inParts: Whether to write parts of 4096 bytes, which a pipe takes completely or not at all (POSIX,
+    ///     `PIPE_BUF`), so that the counter shows whether its reader reads.
     static func write(
         _ bytes: Span<UInt8>, to descriptor: CInt, _ counter: SharedCount? = nil, inParts: Bool = false
     ) throws(SystemError) {

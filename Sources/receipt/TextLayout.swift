@@ -3,7 +3,8 @@
 extension String {
     /// The number of columns that the text takes in a terminal.
     ///
-    /// Scalar by scalar: finding character boundaries takes time in the square of the length (regional indicators, joiners).
+    /// Scalar by scalar: finding character boundaries takes time in the square of the length (regional indicators,
+    /// joiners).
     var columnCount: Int { unicodeScalars.reduce(0) { $0 + $1.columnCount } }
 
     /// Returns the text with spaces after it, up to a width in columns.
@@ -12,7 +13,8 @@ extension String {
         return missing > 0 ? self + String(repeating: " ", count: missing) : self
     }
 
-    /// Returns the text or, if it has more than `limit` scalars, its end after an ellipsis, because ids differ at their ends.
+    /// Returns the text or, if it has more than `limit` scalars, its end after an ellipsis, because ids differ at their
+    /// ends.
     func keepingEnd(of limit: Int) -> String {
         guard unicodeScalars.count > limit else { return self }
         return "\u{2026}" + String(String.UnicodeScalarView(unicodeScalars.suffix(limit - 1)))
@@ -23,7 +25,8 @@ extension String {
     /// - Parameters:
     ///   - width: The maximum number of columns; `nil` for no maximum.
     ///   - label: What stands at the beginning of the first line, `column` columns wide.
-    ///   - indent: The spaces at the beginning of the other lines. A word that fits only with fewer has ``narrowIndent``.
+    ///   - indent: The spaces at the beginning of the other lines. A word that fits only with fewer has
+    ///     ``narrowIndent``.
     func lines(width: Int?, after label: String = "", _ column: Int = 0, indent: Int) -> [String] {
         guard let width, column + columnCount > width else { return [label + self] }
         var lines = [label]

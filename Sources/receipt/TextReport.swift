@@ -17,7 +17,8 @@ struct TextReport {
 
         /// The app and the environment of evidence that was refused; empty if they are not known to be signed.
         ///
-        /// Only evidence that a policy refused is known to be genuine. It is verified again, and then accepted whatever its app.
+        /// Only evidence that a policy refused is known to be genuine. It is verified again, and then accepted whatever
+        /// its app.
         func subject(of bytes: [UInt8], refused error: VerificationError) -> [(label: String, value: String)] {
             guard error.stage == .policy || error.code == .noAppAppleID,
                 let lenient = try? verifier.acceptingEveryApp(), let evidence = try? lenient.verify(bytes)
@@ -226,7 +227,8 @@ extension SignerVerification {
 }
 
 extension AppStoreVerifier {
-    /// Returns a verifier whose trust and dates are the same, and which accepts every app and every environment of its trust.
+    /// Returns a verifier whose trust and dates are the same, and which accepts every app and every environment of its
+    /// trust.
     fileprivate func acceptingEveryApp() throws(VerificationError) -> AppStoreVerifier {
         var policy = policy
         (policy.bundleIDs, policy.appAppleID, policy.environments) = (nil, nil, nil)

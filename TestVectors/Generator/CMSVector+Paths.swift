@@ -70,7 +70,8 @@ extension CMSVector {
             { recipe, _ in recipe.builder.certificates?.removeAll { $0 == recipe.authority.intermediate.certificate } }),
     ]
 
-    /// Genuine certificates of the intermediate's name and key that lead nowhere, each with what is said of it where it stands alone.
+    /// Genuine certificates of the intermediate's name and key that lead nowhere, each with what is said of it where it
+    /// stands alone.
     private static func sibling(_ name: String, isFirst: Bool = true) -> Change {
         switch name {
         case "for-other-purposes":

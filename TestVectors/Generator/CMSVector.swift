@@ -4,8 +4,8 @@ import Foundation
 import SignatureTrust
 import SpanASN1
 
-/// A signed message other than a receipt, what `CMSVerifier` is given beside it, and the verdict; a faulty one is accepted when its fault is
-/// undone.
+/// A signed message other than a receipt, what `CMSVerifier` is given beside it, and the verdict; a faulty one is
+/// accepted when its fault is undone.
 struct CMSVector: Sendable {
     typealias Change = @Sendable (inout CMSRecipe, Forge) throws -> Void
 
@@ -101,8 +101,8 @@ struct CMSRecipe: Sendable {
     }
 }
 
-/// The verifier that a message is for; what is not said is a policy with `authority/root.der` as its anchor and the defaults in all else,
-/// at 2025-06-15T12:00:00Z.
+/// The verifier that a message is for; what is not said is a policy with `authority/root.der` as its anchor and the
+/// defaults in all else, at 2025-06-15T12:00:00Z.
 struct CMSOptions: Codable, Hashable, Sendable {
     /// Files in `authority/` or `cms/`, as are the others.
     var roots: [String]?

@@ -3,7 +3,8 @@ import AppStoreReceiptTesting
 import Foundation
 import SignatureTrust
 
-/// One change on the way from keys to a JWS. Changes are applied in the order of the way, whatever their order in the recipe.
+/// One change on the way from keys to a JWS. Changes are applied in the order of the way, whatever their order in the
+/// recipe.
 enum JWSStep: Sendable {
     /// To the certificates before they are issued.
     case shape(@Sendable (inout TestCertificateAuthority.Shape, inout ChainKeys) -> Void)

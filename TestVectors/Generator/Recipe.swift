@@ -2,7 +2,8 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
 
-/// One change on the way from keys to an input. Changes are applied in the order of the way, whatever their order in the recipe.
+/// One change on the way from keys to an input. Changes are applied in the order of the way, whatever their order in
+/// the recipe.
 enum Step: Sendable {
     /// To the certificates before they are issued.
     case shape(@Sendable (inout TestCertificateAuthority.Shape, Forge) throws -> Void)

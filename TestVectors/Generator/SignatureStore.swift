@@ -3,7 +3,8 @@ import Foundation
 import SignatureTrust
 import Synchronization
 
-/// ECDSA signatures differ each time they are made. Each is made once, and kept in `jws/signatures.json` by the SHA-256 of key and message.
+/// ECDSA signatures differ each time they are made. Each is made once, and kept in `jws/signatures.json` by the SHA-256
+/// of key and message.
 final class SignatureStore: Sendable {
     private let known: [String: String]
     private let used = Mutex<[String: String]>([:])

@@ -4,7 +4,8 @@ import Foundation
 import SignatureTrust
 import StrictText
 
-/// One change on the way from keys to a transaction receipt. Changes are applied in the order of the way, whatever their order in the recipe.
+/// One change on the way from keys to a transaction receipt. Changes are applied in the order of the way, whatever
+/// their order in the recipe.
 enum TransactionStep: Sendable {
     /// To the version, at first 4.
     case version(TransactionReceipt.Version)

@@ -47,7 +47,8 @@ struct VectorExpectation: Codable {
     var purchases: Int?
     var code: String?
     var stage: String?
-    /// In bytes from the start of the binary receipt, or of the text where the stage is `input`; absent where there is no place.
+    /// In bytes from the start of the binary receipt, or of the text where the stage is `input`; absent where there is
+    /// no place.
     var offset: Int?
     var why: String
     var pitfall: String?

@@ -1,7 +1,8 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 
-// Faults in the payload. Such a receipt is signed all the same: Apple never would, but a verifier reads it after the signature.
+// Faults in the payload. Such a receipt is signed all the same: Apple never would, but a verifier reads it after the
+// signature.
 extension Vector {
     static let payloads: [Vector] = shapes + types + repetitions
 

@@ -3,8 +3,8 @@ import Foundation
 import SignatureTrust
 import StrictText
 
-/// The verifier that a vector is for; what is not said is as in ``AppStoreVerifier/init(bundleID:environments:trust:)`` for the app
-/// `com.example.app` in production, with `authority/root.der` as trust.
+/// The verifier that a vector is for; what is not said is as in ``AppStoreVerifier/init(bundleID:environments:trust:)``
+/// for the app `com.example.app` in production, with `authority/root.der` as trust.
 struct VerifierOptions: Codable, Hashable, Sendable {
     static let bundleID = "com.example.app"
 

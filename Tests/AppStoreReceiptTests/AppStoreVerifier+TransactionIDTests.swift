@@ -3,7 +3,8 @@
 import TestSupport
 import Testing
 
-/// The two functions of Apple's `ReceiptUtility`. `Bindings/python/compare` compares them with Apple's over all vectors.
+/// The two functions of Apple's `ReceiptUtility`. `Bindings/python/compare` compares them with Apple's over all
+/// vectors.
 @Suite struct TransactionIDTests {
     private static func purchase(_ id: String, original: String?) -> ReceiptBuilder.Purchase {
         var purchase = ReceiptBuilder.Purchase(productID: "pro", transactionID: id, productType: .nonConsumable)

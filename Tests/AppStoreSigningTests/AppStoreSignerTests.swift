@@ -105,7 +105,8 @@ import Testing
             try #require(Data(base64Encoded: standard + String(repeating: "=", count: (4 - text.count % 4) % 4))))
     }
 
-    /// Apple's example: <https://developer.apple.com/documentation/storekit/generating-a-signature-for-promotional-offers>.
+    /// Apple's example:
+    /// <https://developer.apple.com/documentation/storekit/generating-a-signature-for-promotional-offers>.
     @Test func `the original form is seven parts with U+2063 between them, byte for byte`() throws {
         let message = try SharedCases.signer().originalMessage(
             "pro", "winback", "", nonce: "c1e5cb1a-0000-4000-8000-000000000001", timestamp: 1_700_000_000_123)

@@ -192,7 +192,8 @@ import Testing
 
     // MARK: Memory
 
-    /// Searches what the process can write for the number of `erased.p8` and a part of its text. They are stored here with their bits inverted.
+    /// Searches what the process can write for the number of `erased.p8` and a part of its text. They are stored here
+    /// with their bits inverted.
     private struct Search {
         private static let invertedText: [UInt8] = [
             0xBC, 0xA6, 0x8D, 0xCE, 0xBB, 0xB6, 0xCC, 0xA9, 0xB5, 0xA5, 0xAA, 0xA7, 0x89, 0xAF, 0xBB, 0xB2,

@@ -25,7 +25,8 @@ import Testing
     private static let noAny = standard(54, isCritical: true, [0x02, 1, 0])
     private static let mapping = standard(33, isCritical: true, tlv(0x30, tlv(0x30, first + second)))
 
-    /// The extensions of the intermediate and of the signer's certificate, the policies that are required, and whether the message is accepted.
+    /// The extensions of the intermediate and of the signer's certificate, the policies that are required, and whether
+    /// the message is accepted.
     private static let rows: [(issuer: [Extension], signer: [Extension], required: [String], isAccepted: Bool)] = [
         ([], [], [], true),
         ([], [], ["1.2.3.1"], false),

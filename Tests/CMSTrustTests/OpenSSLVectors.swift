@@ -4,7 +4,8 @@ import SignatureTrust
 import TestSupport
 import Testing
 
-/// The messages that `scripts/check/generate-openssl-messages` made with OpenSSL, and the verdict of `openssl cms -verify` on each.
+/// The messages that `scripts/check/generate-openssl-messages` made with OpenSSL, and the verdict of `openssl cms
+/// -verify` on each.
 enum OpenSSLVectors {
     static func anchor(_ name: String) throws -> TrustAnchor { try TrustAnchor(der: OpenSSLFiles.bytes(name)) }
 

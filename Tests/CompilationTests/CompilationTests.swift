@@ -3,8 +3,8 @@ import Testing
 
 /// What must not compile does not.
 ///
-/// Each file of `Snippets/` breaks one rule, which its first line states, in a line below the message that the compiler has for it;
-/// with `CONTROL` defined it keeps the rule and compiles.
+/// Each file of `Snippets/` breaks one rule, which its first line states, in a line below the message that the compiler
+/// has for it; with `CONTROL` defined it keeps the rule and compiles.
 @Suite struct CompilationTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
     private static let snippets =

@@ -15,9 +15,11 @@ enum Compiler {
         let output: String
     }
 
-    /// Compiles a file as a program, which sees the members of what it imports alone (SE-0444). Lifetimes are checked when SIL is made, not by the type checker.
+    /// Compiles a file as a program, which sees the members of what it imports alone (SE-0444). Lifetimes are checked
+    /// when SIL is made, not by the type checker.
     ///
-    /// A file that says `// In this package.` is compiled as a part of this package, which sees what users do not. SwiftPM names a package after its folder.
+    /// A file that says `// In this package.` is compiled as a part of this package, which sees what users do not.
+    /// SwiftPM names a package after its folder.
     static func compile(_ file: URL, _ options: [String] = []) throws -> Outcome {
         let isOfPackage = try String(contentsOf: file, encoding: .utf8).contains("// In this package.\n")
         let (status, output) = try run(

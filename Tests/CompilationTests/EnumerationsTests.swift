@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// A client switches over the values of an enumeration: one that may get more says so, or a new value breaks the client.
+/// A client switches over the values of an enumeration: one that may get more says so, or a new value breaks the
+/// client.
 @Suite struct EnumerationsTests {
     /// Those that a new value is meant to break, because a client has to decide about it.
     private static let closed: Set = [

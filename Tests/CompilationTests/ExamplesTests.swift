@@ -1,11 +1,11 @@
 import Foundation
 import Testing
 
-/// Every example of the README and of the modules' front pages compiles as it stands, with the imports that it shows and no other module's members (SE-0444),
-/// without a warning; and every manifest on any page is read.
+/// Every example of the README and of the modules' front pages compiles as it stands, with the imports that it shows
+/// and no other module's members (SE-0444), without a warning; and every manifest on any page is read.
 ///
-/// The code of the other articles is part of the tests, word for word. Here, that of each article is compiled as its reader has it: with the imports that the
-/// article shows.
+/// The code of the other articles is part of the tests, word for word. Here, that of each article is compiled as its
+/// reader has it: with the imports that the article shows.
 @Suite struct ExamplesTests {
     struct Example: CustomTestStringConvertible, Sendable {
         let document: String

@@ -13,11 +13,14 @@ import Musl
 import Darwin
 #endif
 
-// Forks while other threads work. A test runs this program as a process of its own: the test process must not be forked.
+// Forks while other threads work. A test runs this program as a process of its own: the test process must not be
+// forked.
 
-/// Runs `body` in children, one after the other. Returns what each returns, and the negative number of a signal for one that hangs or dies.
+/// Runs `body` in children, one after the other. Returns what each returns, and the negative number of a signal for one
+/// that hangs or dies.
 ///
-/// - Parameter isRehearsed: whether to run `body` in this process first. At the first use of a type, the Swift runtime takes locks of its own.
+/// - Parameter isRehearsed: whether to run `body` in this process first. At the first use of a type, the Swift runtime
+///   takes locks of its own.
 func children(_ count: Int, isRehearsed: Bool = true, _ body: @escaping (Int) -> Int32) -> [Int32] {
     var results: [Int32] = []
     for index in (isRehearsed ? -1 : 0)..<count {

@@ -44,7 +44,8 @@ struct EntryPoint: Sendable, CustomStringConvertible {
 
 // MARK: - Limits
 
-/// How many bytes a text may have around a binary receipt of so many: as documented at `VerificationLimits.maximumReceiptByteCount`.
+/// How many bytes a text may have around a binary receipt of so many: as documented at
+/// `VerificationLimits.maximumReceiptByteCount`.
 func maximumTextByteCount(_ maximumByteCount: Int) -> Int { 2 * maximumByteCount + 65_536 }
 
 extension [UInt8] {

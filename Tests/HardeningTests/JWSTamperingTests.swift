@@ -4,8 +4,8 @@ import Sampling
 import TestSupport
 import Testing
 
-/// Every small change to a JWS, warm and cold. All of a JWS is signed, or is the signature in the one spelling it has: nothing
-/// in it may be changed.
+/// Every small change to a JWS, warm and cold. All of a JWS is signed, or is the signature in the one spelling it has:
+/// nothing in it may be changed.
 @Suite(.tamperingTable) struct JWSTamperingTests {
     final class Sample {
         let text: [UInt8]

@@ -18,7 +18,8 @@ import Testing
         "\0", " ", "\n", "A", "=", ".", "e30.", "[", "{\"a\":", "\"", "\"a\":0,", "\\u0041", "\u{301}\u{316}", "-",
     ].map { Array($0.utf8) }
 
-    /// So many bytes that begin as an input does, so that they are taken for the same form, and go on with something else.
+    /// So many bytes that begin as an input does, so that they are taken for the same form, and go on with something
+    /// else.
     private func filled(_ input: [UInt8], with filling: [UInt8], count: Int) -> [UInt8] {
         let start = input.prefix { $0 == 0x0A || $0 == 0x20 }.count + 5
         var filler = filling
@@ -44,7 +45,8 @@ import Testing
         }
     }
 
-    /// Nothing is read, decoded or copied: of 8 MB that would take hundreds of times as long as to refuse one byte too many.
+    /// Nothing is read, decoded or copied: of 8 MB that would take hundreds of times as long as to refuse one byte too
+    /// many.
     @Test func `what is too large costs the same, however large it is`() async throws {
         let clock = ContinuousClock()
         func least(_ call: @Sendable () async -> Refusal?) async -> Duration {

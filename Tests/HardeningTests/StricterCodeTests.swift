@@ -6,7 +6,8 @@ import SpanASN1
 import TestSupport
 import Testing
 
-/// SECURITY.md says why we are stricter than libcrypto, code by code; `FuzzDifferential` fails on a code that is not explained.
+/// SECURITY.md says why we are stricter than libcrypto, code by code; `FuzzDifferential` fails on a code that is not
+/// explained.
 @Suite struct StricterCodeTests {
     @Test func `every code of a refused message is explained, shared with libcrypto, or of an option`() {
         var codes = ASN1DecodingError.Kind.allCases.map(\.rawValue)

@@ -6,8 +6,8 @@ import SpanPKCS7
 import TestSupport
 import Testing
 
-/// Every small change to a receipt, warm and cold. What is refused stays refused, and what is still verified says the same, because the
-/// changed bytes are none that a signature covers.
+/// Every small change to a receipt, warm and cold. What is refused stays refused, and what is still verified says the
+/// same, because the changed bytes are none that a signature covers.
 @Suite(.tamperingTable) struct TamperingTests {
     /// The parts of a receipt that may be changed without a verifier's minding it.
     enum Region: String, CaseIterable {
@@ -15,7 +15,8 @@ import Testing
         case version
         /// `digestAlgorithms`: a forecast (RFC 5652, 5.1); which algorithm counts, the signer says.
         case digestAlgorithms
-        /// The signer's `signatureAlgorithm`: bare `rsaEncryption`, or the algorithm that names the signer's digest, and nothing else.
+        /// The signer's `signatureAlgorithm`: bare `rsaEncryption`, or the algorithm that names the signer's digest,
+        /// and nothing else.
         case signatureAlgorithm
         /// The root that the receipt brings: never looked at, since the pinned one is used.
         case embeddedRoot = "embedded root"
@@ -74,9 +75,11 @@ import Testing
                 trust: .roots([authority.trustAnchor]))
         }
 
-        /// What became of a changed receipt: `nil` when it was refused. Cold and warm must agree, to the error's offset.
+        /// What became of a changed receipt: `nil` when it was refused. Cold and warm must agree, to the error's
+        /// offset.
         ///
-        /// - Parameter skipsUnreadable: leaves it at the one verdict for what is refused before anything is looked up: by the input's form.
+        /// - Parameter skipsUnreadable: leaves it at the one verdict for what is refused before anything is looked up:
+        ///   by the input's form.
         func verify(
             _ bytes: [UInt8], skipsUnreadable: Bool = false, _ change: @autoclosure () -> String
         ) throws -> VerifiedReceipt? {

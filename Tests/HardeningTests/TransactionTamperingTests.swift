@@ -5,7 +5,8 @@ import StrictText
 import TestSupport
 import Testing
 
-/// Every small change to a transaction receipt, warm and cold: what is signed, its signature and its certificate, and the property list around them.
+/// Every small change to a transaction receipt, warm and cold: what is signed, its signature and its certificate, and
+/// the property list around them.
 @Suite(.tamperingTable) struct TransactionTamperingTests {
     final class Sample {
         let builder = TransactionReceiptBuilder(

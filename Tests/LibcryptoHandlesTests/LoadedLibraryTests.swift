@@ -2,7 +2,8 @@ import CLibcryptoShims
 import Foundation
 import Testing
 
-/// Which libcrypto the tests run on. The linker chooses it when they start, so it need not be the one whose headers they were compiled with.
+/// Which libcrypto the tests run on. The linker chooses it when they start, so it need not be the one whose headers
+/// they were compiled with.
 struct LoadedLibraryTests {
     /// The version that the environment variable `RECEIPT_LIBCRYPTO` demands, such as `3.5`.
     private static let demanded = ProcessInfo.processInfo.environment["RECEIPT_LIBCRYPTO"]

@@ -10,10 +10,12 @@ import Musl
 import Darwin
 #endif
 
-// Verifies genuine evidence while allocations fail, each time in a child process, and prints a table of what became of it.
+// Verifies genuine evidence while allocations fail, each time in a child process, and prints a table of what became of
+// it.
 //
-// `out-of-memory-trial [--all] [--step N] [--verbose] [SUBJECT]...`: fails the allocations of libcrypto, or with `--all` those of the whole process.
-// With a step, only each N-th number is tried. With `--verbose`, each refusal and crash is a line.
+// `out-of-memory-trial [--all] [--step N] [--verbose] [SUBJECT]...`: fails the allocations of libcrypto, or with
+// `--all` those of the whole process. With a step, only each N-th number is tried. With `--verbose`, each refusal and
+// crash is a line.
 
 struct Options {
     var includesAll = false

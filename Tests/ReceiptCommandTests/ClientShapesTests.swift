@@ -4,7 +4,8 @@ import Testing
 
 @testable import receipt
 
-/// What clients send instead of evidence or around it, at the command: the cases of `TestVectors/clients`, which all languages run, too.
+/// What clients send instead of evidence or around it, at the command: the cases of `TestVectors/clients`, which all
+/// languages run, too.
 @Suite struct ClientShapesTests {
     private struct Shape: Decodable {
         let file: String

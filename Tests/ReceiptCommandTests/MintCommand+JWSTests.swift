@@ -93,7 +93,8 @@ import Testing
         }
     }
 
-    /// Only `data` has a version of the app; a token names its environment by its id, and claims that ended name no app.
+    /// Only `data` has a version of the app; a token names its environment by its id, and claims that ended name no
+    /// app.
     @Test(arguments: [
         (
             "externalPurchaseToken", #"{"externalPurchaseId":"SANDBOX_1"}"#,

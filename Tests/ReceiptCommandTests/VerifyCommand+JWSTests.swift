@@ -136,7 +136,8 @@ import Testing
             let result = run("verify", "--app-apple-id=" + text, request)
             #expect(result.status == 2 && result.errorOutput.hasPrefix("receipt: --app-apple-id cannot be"))
         }
-        // Without a bundle id in the request, that of the command line cannot be checked but by the Apple id: no fault of the input.
+        // Without a bundle id in the request, that of the command line cannot be checked but by the Apple id: no fault
+        // of the input.
         #expect(run("verify", "--root", root, "--bundle-id", "com.example.app", request).status == 2)
     }
 

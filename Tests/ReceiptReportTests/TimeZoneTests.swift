@@ -33,7 +33,8 @@ import Testing
         }
     }
 
-    /// What GNU's `date` says, from the same file. Foundation has a database of its own, of another version than the system's.
+    /// What GNU's `date` says, from the same file. Foundation has a database of its own, of another version than the
+    /// system's.
     private static func offsets(in zone: String, at times: [Int]) throws -> [Int] {
         let process = Process()
         process.executableURL = URL(filePath: "/bin/date")

@@ -3,7 +3,8 @@ import SignatureTrust
 import TestSupport
 import Testing
 
-/// The certificates of a JWS, whose header says how many they are: whoever reads it has counted them, and they are counted again.
+/// The certificates of a JWS, whose header says how many they are: whoever reads it has counted them, and they are
+/// counted again.
 @Suite struct CertificateSequenceTests {
     private let signed = Array("header.payload".utf8)
 

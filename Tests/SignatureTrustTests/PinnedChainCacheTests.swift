@@ -328,7 +328,8 @@ import Testing
             $0.shape.root.subject = DistinguishedName(.commonName("Another Root"))
             $0.rootKey = try MintedChain.strangerKey
         }
-        // The chain ends at the second anchor. The stranger's intermediate could lead to the first, so that both are tried each time.
+        // The chain ends at the second anchor. The stranger's intermediate could lead to the first, so that both are
+        // tried each time.
         let verifier = try PinnedChainVerifier.make(
             anchors: [other.root.certificate, authority.root.certificate], cacheCapacity: 2)
         var builder = SignedDataBuilder(by: authority)

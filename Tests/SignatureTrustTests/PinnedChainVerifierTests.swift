@@ -69,7 +69,8 @@ import Testing
         }
     }
 
-    /// RFC 5280, 4.1.2.4: an issuer's name is encoded as in its own certificate. libcrypto takes names for equal that are not.
+    /// RFC 5280, 4.1.2.4: an issuer's name is encoded as in its own certificate. libcrypto takes names for equal that
+    /// are not.
     @Test func `the leaf's issuer has the intermediate's name, byte for byte`() throws {
         let name = TestCertificateAuthority.Shape().intermediate.subject
         for index in name.attributes.indices where name.attributes[index].tag == .utf8String {

@@ -63,7 +63,8 @@ import Testing
         }
     }
 
-    /// RFC 5652, 5.1: others may be refused. libcrypto refuses them, so whoever accepted them would accept what it does not.
+    /// RFC 5652, 5.1: others may be refused. libcrypto refuses them, so whoever accepted them would accept what it does
+    /// not.
     @Test func `the signer's digest must be in the set of digest algorithms, whatever else is`() throws {
         for names in [[], [AlgorithmName(.md5)], [AlgorithmName(.sha1), AlgorithmName(.sha512)]] {
             #expect(try verdict { $0.digestAlgorithms = names } == .refused(.algorithmMismatch))

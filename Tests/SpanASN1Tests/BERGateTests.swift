@@ -203,7 +203,8 @@ extension BERGateTests {
 /// DER with indefinite lengths and strings in pieces, here and there.
 private struct LooseEncoding {
     var bytes: [UInt8] = []
-    /// For each byte of the DER, where it is here; the bytes of a header that the gate must rewrite are where the element begins.
+    /// For each byte of the DER, where it is here; the bytes of a header that the gate must rewrite are where the
+    /// element begins.
     var origins: [Int] = []
 
     mutating func append(_ element: ASN1Element, _ generator: inout SeededGenerator) throws {

@@ -67,7 +67,8 @@ func outline(of bytes: Span<UInt8>) throws(ASN1DecodingError) -> [String] {
 }
 
 @Suite struct ExampleTests {
-    /// `openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/C=DE/O=Example GmbH/CN=mail.example.com" -utf8 -outform DER | base64`
+    /// `openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/C=DE/O=Example
+    /// GmbH/CN=mail.example.com" -utf8 -outform DER | base64`
     private static let request = """
         MIH7MIGhAgEAMD8xCzAJBgNVBAYTAkRFMRUwEwYDVQQKDAxFeGFtcGxlIEdtYkgxGTAXBgNVBAMMEG1haWwuZXhhbXBsZS5jb20w
         WTATBgcqhkjOPQIBBggqhkjOPQMBBwNCAASdcNBDKWWhVWkc4/wYyUuZd6ONC1ONsp2lbcj13Cmkxi388KrBppUmtHprEoUyGXmz

@@ -3,7 +3,8 @@ import Testing
 
 typealias Kind = ASN1DecodingError.Kind
 
-/// What reading the one element of `bytes` gives: a value, or the kind of error, which must lie at an offset of the input.
+/// What reading the one element of `bytes` gives: a value, or the kind of error, which must lie at an offset of the
+/// input.
 func outcome<Value>(
     _ bytes: [UInt8], _ relaxations: ASN1Relaxations = [], _ read: (ASN1Element) throws(ASN1DecodingError) -> Value,
     location: SourceLocation = #_sourceLocation

@@ -2,8 +2,8 @@ package import AppStoreReceipt
 package import Foundation
 import SpanPKCS7
 
-/// What Apple and Xcode have signed, from the folder that the environment variable `RECEIPT_CORPUS` names. These are other people's purchases,
-/// and no part of the project: tests skip without them.
+/// What Apple and Xcode have signed, from the folder that the environment variable `RECEIPT_CORPUS` names. These are
+/// other people's purchases, and no part of the project: tests skip without them.
 package enum Corpus {
     package static let folder = ProcessInfo.processInfo.environment["RECEIPT_CORPUS"].map { URL(filePath: $0) }
     package static let isPresent = folder != nil

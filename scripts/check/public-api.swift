@@ -1,4 +1,5 @@
-// Writes what the compiler's symbol graphs (a folder a module) say as one listing a module. Called by scripts/check/public-api:
+// Writes what the compiler's symbol graphs (a folder a module) say as one listing a module. Called by
+// scripts/check/public-api:
 //   swift scripts/check/public-api.swift GRAPHS LISTINGS MODULE...
 // Exit status 1 if a public symbol has no documentation.
 import Foundation

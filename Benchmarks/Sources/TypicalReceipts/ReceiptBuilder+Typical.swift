@@ -3,7 +3,8 @@ package import AppStoreReceiptTesting
 import SeededRandom
 
 extension ReceiptBuilder {
-    /// A receipt as Apple writes one for an app with subscriptions: all attributes, in DER's order, some 400 bytes a purchase.
+    /// A receipt as Apple writes one for an app with subscriptions: all attributes, in DER's order, some 400 bytes a
+    /// purchase.
     package static func typical(purchases count: Int) -> ReceiptBuilder {
         var generator = SeededGenerator(seed: UInt64(count))
         return ReceiptBuilder(

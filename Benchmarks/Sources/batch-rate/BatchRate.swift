@@ -1,6 +1,7 @@
 import Foundation
 
-/// The rate of `receipt batch` beside that of as many processes as there are processors, which verify the same receipts and do nothing else, or read and write the same, too.
+/// The rate of `receipt batch` beside that of as many processes as there are processors, which verify the same receipts
+/// and do nothing else, or read and write the same, too.
 @main
 enum BatchRate {
     static func main() {

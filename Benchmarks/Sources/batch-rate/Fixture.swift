@@ -10,7 +10,8 @@ final class Fixture {
     let lines: String
     let lineCount: Int
 
-    /// Not one receipt, which would stay in the processor's cache, and not as many as there are lines, which would take minutes to mint.
+    /// Not one receipt, which would stay in the processor's cache, and not as many as there are lines, which would take
+    /// minutes to mint.
     private static let receiptCount = 100
 
     /// - Parameter seconds: How long the lines shall take, at 40 µs a receipt and 0.6 µs a purchase on two processors.

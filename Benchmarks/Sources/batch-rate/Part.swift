@@ -7,7 +7,8 @@ struct Part {
 
     /// What a part does beside verifying.
     enum Work: String, CaseIterable {
-        /// It repeats some receipts that are in memory. It writes their whole JSON, or nothing instead of brief verdicts.
+        /// It repeats some receipts that are in memory. It writes their whole JSON, or nothing instead of brief
+        /// verdicts.
         case verifies
         /// It reads its share of the lines, and writes a line for each, as the batch does.
         case readsAndWrites
@@ -20,7 +21,8 @@ struct Part {
     private let output: Output
     private var text = ""
 
-    /// - Parameter words: The root, the kind of work, the file with the receipts or the lines, the index of the part, the number of receipts or of parts, and the output.
+    /// - Parameter words: The root, the kind of work, the file with the receipts or the lines, the index of the part,
+    ///   the number of receipts or of parts, and the output.
     init(_ words: ArraySlice<String>) throws {
         let words = Array(words)
         guard words.count == 6, let work = Work(rawValue: words[1]), let index = Int(words[3]),

@@ -19,7 +19,8 @@ final class Baselines {
         unsafe baseline_floor(key, payload, payload.count, signature, signature.count) == 1
     }
 
-    /// The digest of what a JWS's signature covers, and one verification with the leaf's key, on P-256; the signature is DER.
+    /// The digest of what a JWS's signature covers, and one verification with the leaf's key, on P-256; the signature
+    /// is DER.
     func ecdsaFloor(signed: [UInt8], signature: [UInt8]) -> Bool {
         unsafe baseline_ecdsa_floor(key, signed, signed.count, signature, signature.count) == 1
     }

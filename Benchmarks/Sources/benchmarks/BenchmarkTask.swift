@@ -14,7 +14,8 @@ enum BenchmarkTask: String, CaseIterable {
     case verify
     /// The same with a leaf and an intermediate never seen before; the root alone is known.
     case verifyCold = "verify-cold"
-    /// The same with a leaf never seen before, under a known intermediate: Apple changes leaves often and intermediates seldom.
+    /// The same with a leaf never seen before, under a known intermediate: Apple changes leaves often and intermediates
+    /// seldom.
     case verifyNewLeaf = "verify-new-leaf"
     /// From the base64 text.
     case verifyBase64 = "verify-base64"

@@ -4,8 +4,9 @@ import StrictText
 extension AppStoreServerClient {
     /// Gives transactions the token of an account (Set App Account Token). **It replaces a token that is there.**
     ///
-    /// It applies to all transactions of a product that is no subscription, and of a subscription to the current period and
-    /// later ones. Apple refuses transactions of family members and assigned seats. If the answer is lost, send it again.
+    /// It applies to all transactions of a product that is no subscription, and of a subscription to the current period
+    /// and later ones. Apple refuses transactions of family members and assigned seats. If the answer is lost, send it
+    /// again.
     ///
     /// - Parameters:
     ///   - token: A UUID, as the app passes it in `appAccountToken`.
@@ -58,8 +59,8 @@ extension AppStoreServerClient {
         try send(.put, ["inApps", "v2", "transactions", "consumption", transactionID], Body(json: request.json))
     }
 
-    /// Answers a `CONSUMPTION_REQUEST` about a purchase that uses the Advanced Commerce API (Send Consumption Information,
-    /// version 1). If the answer is lost, send it again.
+    /// Answers a `CONSUMPTION_REQUEST` about a purchase that uses the Advanced Commerce API (Send Consumption
+    /// Information, version 1). If the answer is lost, send it again.
     ///
     /// - Parameters:
     ///   - request: What is sent.

@@ -1,7 +1,7 @@
 public import AppStoreReceipt
 
-// The calls for asynchronous code. They wait on threads of the client, and never on those of Swift's own pool. A task that is
-// cancelled still waits for the answer: what was sent cannot be taken back.
+// The calls for asynchronous code. They wait on threads of the client, and never on those of Swift's own pool. A task
+// that is cancelled still waits for the answer: what was sent cannot be taken back.
 
 extension AppStoreServerClient {
     private func onThread<Answer: Sendable>(

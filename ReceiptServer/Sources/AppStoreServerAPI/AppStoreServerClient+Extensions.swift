@@ -1,12 +1,12 @@
 import StrictText
 
 extension AppStoreServerClient {
-    /// Extends the renewal date of a subscription (Extend a Subscription Renewal Date). **It cannot be undone**, and the
-    /// customer gets an e-mail.
+    /// Extends the renewal date of a subscription (Extend a Subscription Renewal Date). **It cannot be undone**, and
+    /// the customer gets an e-mail.
     ///
-    /// Apple allows two extensions in 365 days, and none of a subscription that is free, expired, or not paid for. If the
-    /// answer is lost, ask for the renewal date before you send it again: Apple does not document that a repeated request
-    /// changes nothing.
+    /// Apple allows two extensions in 365 days, and none of a subscription that is free, expired, or not paid for. If
+    /// the answer is lost, ask for the renewal date before you send it again: Apple does not document that a repeated
+    /// request changes nothing.
     ///
     /// - Parameters:
     ///   - originalTransactionID: The original transaction id.
@@ -24,8 +24,8 @@ extension AppStoreServerClient {
         return try ask(question) { (body) throws(JSONError) in try UnsignedRenewalExtension(body) }
     }
 
-    /// Extends the renewal dates of all active subscribers (Extend Subscription Renewal Dates for All Active Subscribers).
-    /// **It cannot be undone**, and every customer gets an e-mail.
+    /// Extends the renewal dates of all active subscribers (Extend Subscription Renewal Dates for All Active
+    /// Subscribers). **It cannot be undone**, and every customer gets an e-mail.
     ///
     /// Apple answers at once, and takes hours to days. If the answer is lost, send it again with the same identifier.
     ///

@@ -4,7 +4,8 @@ import StrictText
 extension AppStoreServerClient {
     /// Asks for a page of the notifications that Apple has sent (Get Notification History).
     ///
-    /// Apple keeps them for 180 days, in the sandbox for 30, and only those that it tried to send: without a URL in App Store Connect there are none.
+    /// Apple keeps them for 180 days, in the sandbox for 30, and only those that it tried to send: without a URL in App
+    /// Store Connect there are none.
     ///
     /// - Parameters:
     ///   - query: Which notifications. It must be the same for all pages.
@@ -32,7 +33,8 @@ extension AppStoreServerClient {
     /// Asks what became of a test notification (Get Test Notification Status).
     ///
     /// - Parameter token: The token that `requestTestNotification()` returned.
-    /// - Throws: ``AppStoreServerErrorCode/testNotificationNotFound`` also if Apple has not sent it yet. Ask again a few times.
+    /// - Throws: ``AppStoreServerErrorCode/testNotificationNotFound`` also if Apple has not sent it yet. Ask again a
+    ///   few times.
     public func testNotificationStatus(_ token: String) throws(AppStoreServerError) -> SentNotification {
         try Self.checkID(token)
         return try ask(Question(path: ["inApps", "v1", "notifications", "test", token])) { (body) throws(JSONError) in

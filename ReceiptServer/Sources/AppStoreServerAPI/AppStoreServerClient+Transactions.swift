@@ -5,7 +5,8 @@ extension AppStoreServerClient {
     /// Asks for one transaction (Get Transaction Info).
     ///
     /// - Parameter id: A transaction id or an original transaction id.
-    /// - Throws: ``AppStoreServerErrorCode/transactionIDNotFound`` is no proof of a forgery: Apple's page says that known ids can vanish, and that new ones may be late.
+    /// - Throws: ``AppStoreServerErrorCode/transactionIDNotFound`` is no proof of a forgery: Apple's page says that
+    ///   known ids can vanish, and that new ones may be late.
     public func transactionInfo(of id: String) throws(AppStoreServerError) -> TransactionInfoAnswer {
         try Self.checkID(id)
         return try ask(Question(path: ["inApps", "v1", "transactions", id])) { (body) throws(JSONError) in
@@ -64,11 +65,13 @@ extension AppStoreServerClient {
         try transactionHistory("v1", of: id, query, revision)
     }
 
-    /// Asks for a page of the refunded transactions of a customer (Get Refund History, version 2), by the date of the refund.
+    /// Asks for a page of the refunded transactions of a customer (Get Refund History, version 2), by the date of the
+    /// refund.
     ///
     /// - Parameters:
     ///   - id: Any transaction id, original transaction id or app transaction id of the customer.
-    ///   - revision: The revision of the page before, or of the last one that was read earlier: then only what is new; `nil` for the first page.
+    ///   - revision: The revision of the page before, or of the last one that was read earlier: then only what is new;
+    ///     `nil` for the first page.
     public func refundHistory(of id: String, revision: String? = nil) throws(AppStoreServerError) -> TransactionPage {
         try Self.checkID(id)
         let query = revision.map { [(name: "revision", value: $0)] } ?? []

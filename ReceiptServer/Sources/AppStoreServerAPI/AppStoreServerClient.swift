@@ -12,11 +12,12 @@ import StrictText
 /// let answer = try client.transactionInfo(of: "2000000123456789")
 /// ```
 ///
-/// What Apple signed is verified by the verifier, with its policy. What is not signed is in types whose names begin with `Unsigned`; it grants nothing.
+/// What Apple signed is verified by the verifier, with its policy. What is not signed is in types whose names begin
+/// with `Unsigned`; it grants nothing.
 ///
-/// The client asks when it is called, once, and never by itself: it repeats nothing. It is thread-safe. A call occupies its
-/// thread until the answer is there, usually for 0.1 seconds; in asynchronous code, the calls with `await` occupy a thread
-/// of the client instead. It follows no redirects, and asks over HTTPS only.
+/// The client asks when it is called, once, and never by itself: it repeats nothing. It is thread-safe. A call occupies
+/// its thread until the answer is there, usually for 0.1 seconds; in asynchronous code, the calls with `await` occupy a
+/// thread of the client instead. It follows no redirects, and asks over HTTPS only.
 ///
 /// Source: Apple, "App Store Server API".
 public final class AppStoreServerClient: Sendable {

@@ -14,7 +14,8 @@ public struct AppStoreServerError: Error, Hashable, Sendable {
         case transport(TransportFault)
         /// The body of a success is not the JSON that Apple documents, from this byte on.
         case unreadable(offset: Int)
-        /// The pages of an answer have no end: a page or its token was repeated, or a page that has a next one does not say which.
+        /// The pages of an answer have no end: a page or its token was repeated, or a page that has a next one does not
+        /// say which.
         case endlessPages
         /// An argument that Apple would refuse, or that would ask something else.
         case invalidArgument(Argument)
@@ -37,8 +38,8 @@ public struct AppStoreServerError: Error, Hashable, Sendable {
         case timeLimit = "time-limit"
         /// The largest answer.
         case maximumByteCount = "maximum-byte-count"
-        /// A transaction id, an order id, a product id, a locale, or another part of a path: 1 to 128 letters, digits, `-`, `_`
-        /// and `.`.
+        /// A transaction id, an order id, a product id, a locale, or another part of a path: 1 to 128 letters, digits,
+        /// `-`, `_` and `.`.
         case id
     }
 
@@ -47,7 +48,8 @@ public struct AppStoreServerError: Error, Hashable, Sendable {
     public enum Class: String, Sendable, CaseIterable {
         /// Wait, and ask the same again. See ``AppStoreServerError/retryAfter``.
         ///
-        /// After a call that changes something, the change may have been made: what the call says about a lost answer counts.
+        /// After a call that changes something, the change may have been made: what the call says about a lost answer
+        /// counts.
         case retry
         /// Begin with the first page again.
         case restartPaging = "restart-paging"
@@ -99,7 +101,8 @@ public struct AppStoreServerError: Error, Hashable, Sendable {
 
     /// For codes that are unknown or missing.
     ///
-    /// - Parameter hasCode: Whether the answer is Apple's, and not that of a proxy in front, of which a 404 says nothing of a transaction.
+    /// - Parameter hasCode: Whether the answer is Apple's, and not that of a proxy in front, of which a 404 says
+    ///   nothing of a transaction.
     private static func `class`(ofStatus status: Int, hasCode: Bool) -> Class {
         switch status {
         case 401: .configuration

@@ -9,7 +9,8 @@ enum RetryAfter {
 
     /// Returns how long to wait; `nil` for a header that is no number.
     ///
-    /// A number beyond 10¹² is milliseconds since 1970, and one beyond 10⁹ seconds since 1970. A smaller one is the number of seconds from now (RFC 9110, 10.2.3), as a proxy in front of Apple may write it.
+    /// A number beyond 10¹² is milliseconds since 1970, and one beyond 10⁹ seconds since 1970. A smaller one is the
+    /// number of seconds from now (RFC 9110, 10.2.3), as a proxy in front of Apple may write it.
     static func wait(_ header: String, at now: Instant) -> Duration? {
         let digits = header.utf8
         guard !digits.isEmpty, digits.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }) else { return nil }

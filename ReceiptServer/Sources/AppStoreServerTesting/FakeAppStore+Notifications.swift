@@ -61,7 +61,8 @@ struct NotificationLog {
     /// In the order in which Apple sent them first. Their places are their numbers.
     var entries: [Entry] = []
     private var known: Set<Key> = []
-    /// By customer, in their order: those that are not known yet, whenever they are signed. A history that changed has none, until it is looked through again.
+    /// By customer, in their order: those that are not known yet, whenever they are signed. A history that changed has
+    /// none, until it is looked through again.
     private var coming: [Int: [PurchaseHistory.Notification]] = [:]
 
     /// Notes that the history of a customer has changed.
@@ -111,9 +112,11 @@ struct NotificationLog {
 }
 
 extension FakeAppStore {
-    /// Sends the notifications that are due by ``now``: new ones, and in production those that nobody took, 1, 12, 24, 48 and 72 hours after the attempt before.
+    /// Sends the notifications that are due by ``now``: new ones, and in production those that nobody took, 1, 12, 24,
+    /// 48 and 72 hours after the attempt before.
     ///
-    /// An attempt is dated when it was due, also if the clock has moved beyond. ``FakeAppStoreServer`` calls it a few times a second.
+    /// An attempt is dated when it was due, also if the clock has moved beyond. ``FakeAppStoreServer`` calls it a few
+    /// times a second.
     ///
     /// - Returns: The number of attempts.
     @discardableResult

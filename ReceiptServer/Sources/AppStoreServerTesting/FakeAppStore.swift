@@ -5,7 +5,8 @@ public import AppStoreSigning
 import StrictText
 import Synchronization
 
-/// An App Store to test against: the App Store Server API of one app in one environment, over purchases that a test makes.
+/// An App Store to test against: the App Store Server API of one app in one environment, over purchases that a test
+/// makes.
 ///
 /// ```swift
 /// let store = try FakeAppStore()
@@ -16,10 +17,11 @@ import Synchronization
 /// let answer = try client.transactionInfo(of: purchase.transactionID)
 /// ```
 ///
-/// Every answer and every notification follows from one set of `PurchaseHistory`. What is signed is signed under ``authority``, whose root a tested backend must
-/// trust instead of Apple's. It is thread-safe.
+/// Every answer and every notification follows from one set of `PurchaseHistory`. What is signed is signed under
+/// ``authority``, whose root a tested backend must trust instead of Apple's. It is thread-safe.
 ///
-/// It answers as Apple documents it. What Apple does not document, such as the form of a revision or the order of notifications, may differ.
+/// It answers as Apple documents it. What Apple does not document, such as the form of a revision or the order of
+/// notifications, may differ.
 public final class FakeAppStore: Sendable {
     /// What the fake App Store answers.
     public typealias Endpoint = AppStoreServerEndpoint
@@ -202,7 +204,8 @@ public final class FakeAppStore: Sendable {
 
     // MARK: Clients
 
-    /// A verifier that trusts its root, for its app and environment. It refuses dates in the future of the store's clock.
+    /// A verifier that trusts its root, for its app and environment. It refuses dates in the future of the store's
+    /// clock.
     public func verifier() throws(VerificationError) -> AppStoreVerifier {
         var policy = VerificationPolicy(bundleIDs: [options.bundleID], environments: [environment])
         policy.allowsFutureDates = false

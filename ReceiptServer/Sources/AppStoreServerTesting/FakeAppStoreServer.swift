@@ -10,7 +10,8 @@ import Musl
 import Darwin
 #endif
 
-/// A ``FakeAppStore`` behind HTTP on this machine, with the paths under `/fake/` by which tests in any language change it.
+/// A ``FakeAppStore`` behind HTTP on this machine, with the paths under `/fake/` by which tests in any language change
+/// it.
 ///
 /// It also sends notifications, a few times a second. It stops when it is released.
 public final class FakeAppStoreServer: Sendable {
@@ -72,7 +73,8 @@ public final class FakeAppStoreServer: Sendable {
 
 /// Receivers of notifications.
 public enum NotificationReceivers {
-    /// Returns a receiver that sends `{"signedPayload":"…"}` to a URL, as Apple does. A status of 200 to 206 is a success.
+    /// Returns a receiver that sends `{"signedPayload":"…"}` to a URL, as Apple does. A status of 200 to 206 is a
+    /// success.
     ///
     /// - Parameters:
     ///   - url: An `http:` or `https:` URL.

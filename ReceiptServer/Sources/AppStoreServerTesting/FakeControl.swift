@@ -3,7 +3,8 @@ import AppStoreReceiptTesting
 import AppStoreServerAPI
 import StrictText
 
-/// The paths under `/fake/`, by which tests in any language make purchases, move the clock and order faults. Each takes a JSON object and answers with one.
+/// The paths under `/fake/`, by which tests in any language make purchases, move the clock and order faults. Each takes
+/// a JSON object and answers with one.
 struct FakeControl: Sendable {
     let store: FakeAppStore
 

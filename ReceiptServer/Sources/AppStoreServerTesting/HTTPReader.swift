@@ -11,7 +11,8 @@ import StrictText
 struct HTTPReader {
     private let connection: CInt
     private var buffer: [UInt8] = []
-    /// Whether the client expects the end of the connection after the answer to the last request: PHP's `file_get_contents` waits for it.
+    /// Whether the client expects the end of the connection after the answer to the last request: PHP's
+    /// `file_get_contents` waits for it.
     private(set) var isLast = false
 
     private static let maximumHeadByteCount = 64 << 10

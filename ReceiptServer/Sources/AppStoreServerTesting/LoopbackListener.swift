@@ -15,7 +15,8 @@ final class LoopbackListener: Sendable {
     private let answer: @Sendable (FakeRequest) -> FakeAnswer
     private let connections = Mutex(Connections())
 
-    /// Descriptors are used and closed under the mutex: the system gives the number of a closed one to the next that is opened.
+    /// Descriptors are used and closed under the mutex: the system gives the number of a closed one to the next that is
+    /// opened.
     private struct Connections {
         var open: Set<CInt> = []
         var isStopping = false

@@ -3,7 +3,8 @@ import LibcryptoHandles
 @_spi(Surfaces) import SpanPKCS7
 import StrictText
 
-/// Checks bearer tokens as Apple documents them: ES256, `kid`, `iss`, `aud`, `bid`, and an expiry at most 60 minutes after `iat`, or after now without it.
+/// Checks bearer tokens as Apple documents them: ES256, `kid`, `iss`, `aud`, `bid`, and an expiry at most 60 minutes
+/// after `iat`, or after now without it.
 ///
 /// Source: Apple, "Generating JSON Web Tokens for API requests".
 final class TokenCheck: Sendable {

@@ -7,7 +7,8 @@ import Synchronization
 package enum TokenScope: String, CaseIterable, Sendable {
     /// `POST /v1/redeem`
     case redeem
-    /// `GET /v1/accounts/{id}/entitlements`, `/history` and `/tokens`, `GET /v1/transactions/{environment}/{bundle_id}/{id}`
+    /// `GET /v1/accounts/{id}/entitlements`, `/history` and `/tokens`, `GET
+    /// /v1/transactions/{environment}/{bundle_id}/{id}`
     case read
     /// `GET /v1/events/dead` and `POST /v1/events/{id}/send`
     case events
@@ -26,13 +27,15 @@ package enum TokenScope: String, CaseIterable, Sendable {
     static let standard: Set<TokenScope> = [.redeem, .read, .events]
 }
 
-/// The tokens of a file: one a line, `TOKEN` or `TOKEN scope,scope`. Empty lines and those that begin with `#` are ignored.
+/// The tokens of a file: one a line, `TOKEN` or `TOKEN scope,scope`. Empty lines and those that begin with `#` are
+/// ignored.
 package final class AccessTokens: Sendable {
     /// A shorter token could be guessed.
     static let minimumByteCount = 16
 
     private let file: String
-    /// The scopes by the SHA-256 of their token. Digests are compared, so that the time of a comparison tells nothing of a token.
+    /// The scopes by the SHA-256 of their token. Digests are compared, so that the time of a comparison tells nothing
+    /// of a token.
     private let scopes: Mutex<[DigestValue: Set<TokenScope>]>
 
     package init(file: String) throws(ConfigurationError) {

@@ -19,7 +19,8 @@ final class DatabaseReading<Value: Sendable>: @unchecked Sendable {
 
     init(pauseFactor: Int = 0) { self.pauseFactor = pauseFactor }
 
-    /// Whether the database answered the last time, not long ago, and what it said. Before the first reading it has just been opened.
+    /// Whether the database answered the last time, not long ago, and what it said. Before the first reading it has
+    /// just been opened.
     var last: (isAnswered: Bool, value: Value?) {
         monitor.locked { (isAnswered && ContinuousClock.now - readAt < Self.patience, value) }
     }

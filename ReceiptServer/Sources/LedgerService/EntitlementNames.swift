@@ -30,7 +30,8 @@ struct EntitlementNames: Sendable {
         }
     }
 
-    /// Writes `"names":{"production":{"com.example.app":{"premium":{"active":true,"until":…}}}}`; nothing without names.
+    /// Writes `"names":{"production":{"com.example.app":{"premium":{"active":true,"until":…}}}}`; nothing without
+    /// names.
     ///
     /// - Parameters:
     ///   - entitlements: What an account has in the environment.

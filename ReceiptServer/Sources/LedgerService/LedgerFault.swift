@@ -39,7 +39,8 @@ package enum LedgerFault: String, ServiceFault {
             FaultRow(
                 400, "the body is not an App Store Server Notification of version 2",
                 "Send {\"signedPayload\":\"…\"}, as Apple does.")
-        // Of the statuses that make Apple send again, none that the alarms and the health checks of a failing server count.
+        // Of the statuses that make Apple send again, none that the alarms and the health checks of a failing server
+        // count.
         case .otherApp:
             FaultRow(
                 421, "the notification is genuine, but for an app that is none of this server's",

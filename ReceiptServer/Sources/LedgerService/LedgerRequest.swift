@@ -52,8 +52,8 @@ struct TokenRequest {
     }
 }
 
-/// `{"account":"…","transaction_id":"…"}` or `{"account":"…","apple_order_id":"…"}`, with `environment` where the server has several, and
-/// `"skip_refused":true,"reason":"…"`.
+/// `{"account":"…","transaction_id":"…"}` or `{"account":"…","apple_order_id":"…"}`, with `environment` where the
+/// server has several, and `"skip_refused":true,"reason":"…"`.
 struct RecoverRequest {
     /// Who is to have what is recovered; `nil` to record it only.
     let account: String?
@@ -161,8 +161,9 @@ struct TransferRequest {
     }
 }
 
-/// `{"transaction_id":"…","quantity":3,"reason":"…"}`, the same with `"as_signed":true` in place of the quantity, or `{"product_id":"…","quantity":3,"reason":"…","idempotency_key":"…"}`;
-/// all with `environment` and `bundle_id` where the server has several.
+/// `{"transaction_id":"…","quantity":3,"reason":"…"}`, the same with `"as_signed":true` in place of the quantity, or
+/// `{"product_id":"…","quantity":3,"reason":"…","idempotency_key":"…"}`; all with `environment` and `bundle_id` where
+/// the server has several.
 struct AdjustRequest {
     let transactionID: String?
     let productID: String?
@@ -212,7 +213,8 @@ struct SendRequest {
     }
 }
 
-/// The members of a request, which are strings but for some flags and numbers. A member with another name is a fault: a misspelt `account_token` would not be compared. `unknown` can say more of one.
+/// The members of a request, which are strings but for some flags and numbers. A member with another name is a fault: a
+/// misspelt `account_token` would not be compared. `unknown` can say more of one.
 private struct RequestTexts<Member: RawRepresentable<String> & CaseIterable & Hashable & Sendable> {
     private var values: [Member: [UInt8]] = [:]
     private var trueFlags: Set<Member> = []

@@ -352,7 +352,8 @@ private final class UnknownValueCounts: Sendable {
 
 /// Counts what the clients were told.
 ///
-/// It has no `Mutex`: the members of a group are answered at the same moment, and would spin while the thread that holds it waits for a processor.
+/// It has no `Mutex`: the members of a group are answered at the same moment, and would spin while the thread that
+/// holds it waits for a processor.
 private final class OutcomeCounts: @unchecked Sendable {
     private struct Counts {
         var byOutcome: [Outcome: UInt64] = [:]

@@ -232,7 +232,8 @@ package struct LedgerService: Sendable {
         let thread = Thread {
             var recent = RecentReports()
             delivery.run { error in
-                // Each dead letter is told, and each reason once a minute. What is before a reason, such as the event's id, is another each time.
+                // Each dead letter is told, and each reason once a minute. What is before a reason, such as the event's
+                // id, is another each time.
                 let reason = error.detail.split(separator: ": ", maxSplits: 1).last ?? ""
                 if recent.isNews("\(error.code) \(reason)") || error.code == .deadLetter {
                     log.write("delivery", error)
@@ -272,7 +273,8 @@ package struct LedgerService: Sendable {
         let asker = askApple.map { askApple in Thread { askApple.reconciler.run() } }
         let threads = [thread, recorder] + readers + (asker.map { [$0] } ?? [])
         guard threads.allSatisfy({ $0 != nil }) else { throw ConfigurationError("the system has no thread to give") }
-        // The delivery under way is not waited for: the event stays pending, and is delivered after the next start. So it is with questions.
+        // The delivery under way is not waited for: the event stays pending, and is delivered after the next start. So
+        // it is with questions.
         return {
             askApple?.reconciler.stop()
             delivery.stop()

@@ -2,7 +2,8 @@ import AppStoreReceipt
 import HTTPService
 import Synchronization
 
-/// Genuine notifications for apps or environments that are none of the server's: any developer can enter our URL in App Store Connect.
+/// Genuine notifications for apps or environments that are none of the server's: any developer can enter our URL in App
+/// Store Connect.
 final class OtherNotificationCounts: Sendable {
     private let apps = Atomic<UInt64>(0)
     private let environments = Atomic<UInt64>(0)

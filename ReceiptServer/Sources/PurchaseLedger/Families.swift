@@ -1,7 +1,8 @@
 import AppStoreReceipt
 import StrictText
 
-/// All transactions of one purchase: its renewals, restored transactions, and what a migration renamed. They have one owner.
+/// All transactions of one purchase: its renewals, restored transactions, and what a migration renamed. They have one
+/// owner.
 struct Family {
     let id: Int64
     /// Who brought one of its transactions first; `nil` if nobody has.
@@ -36,7 +37,8 @@ extension Family {
     }
 }
 
-/// The families of what some requests bring, locked until the end of the transaction, with what the tables have about them.
+/// The families of what some requests bring, locked until the end of the transaction, with what the tables have about
+/// them.
 struct Families {
     private(set) var byID: [Int64: Family] = [:]
     /// Of a subscription that is divided, the parts that decide.
@@ -67,10 +69,12 @@ struct Families {
     /// What the tables have about the tokens of the families; `nil` if the ledger does not use tokens.
     private(set) var tokens: AccountTokens?
 
-    /// Finds and locks the families of purchases, and of subscriptions whose renewal information came without a purchase, makes those that are missing, and joins those that turn out to be one.
+    /// Finds and locks the families of purchases, and of subscriptions whose renewal information came without a
+    /// purchase, makes those that are missing, and joins those that turn out to be one.
     ///
-    /// Locks are taken in one order everywhere, so that two transactions never wait for each other: the names of the accounts that ask, families by their
-    /// number, new identifiers by their bytes, tokens by their bytes, then accounts.
+    /// Locks are taken in one order everywhere, so that two transactions never wait for each other: the names of the
+    /// accounts that ask, families by their number, new identifiers by their bytes, tokens by their bytes, then
+    /// accounts.
     ///
     /// - Parameter statements: What is asked besides, so that nobody waits for it alone.
     /// - Throws: A conflict if another transaction made or joined one of the families at the same time.
@@ -89,7 +93,8 @@ struct Families {
         }
         var keys = found.sorted()
         if connection.isSnapshot {
-            // PostgreSQL answers everything in one round trip. SQLite has none to save: what a new purchase does not need is not asked.
+            // PostgreSQL answers everything in one round trip. SQLite has none to save: what a new purchase does not
+            // need is not asked.
             let isServer = connection.dialect.isServer
             try look(keys, isServer ? statements : [])
         } else {
@@ -194,7 +199,8 @@ struct Families {
         Dictionary(grouping: keys) { App(environment: $0.environment, bundleID: $0.bundleID) }
     }
 
-    /// Finds families, and reads what a snapshot has about them if none is divided: nothing is locked, so that nothing has to be known before.
+    /// Finds families, and reads what a snapshot has about them if none is divided: nothing is locked, so that nothing
+    /// has to be known before.
     private mutating func look(_ keys: [TransactionKey], _ statements: [SQLStatement]) throws(LedgerError) {
         let apps = Array(Self.byApp(keys))
         let questions = apps.map { app, keys in
@@ -342,7 +348,8 @@ struct Families {
         }
     }
 
-    /// Both are one purchase, of which the one that was claimed first decides the owner. What was granted stays granted.
+    /// Both are one purchase, of which the one that was claimed first decides the owner. What was granted stays
+    /// granted.
     private mutating func join(_ other: Family, into family: Family, at now: Instant) throws(LedgerError) {
         for id in [other.id, family.id] where byID[id]?.subscription != nil {
             try undivide(id)
@@ -391,9 +398,9 @@ extension Families {
     /// Keeps what receipts and other purchases say of a member's transactions from joining them with what is not the
     /// member's.
     ///
-    /// The original transaction that a receipt gives to a member's transaction does not count. What is not the member's,
-    /// and has a transaction of the member as its original, gets a name of its own for it: a customer who was a member
-    /// and buys later may have one original transaction for both.
+    /// The original transaction that a receipt gives to a member's transaction does not count. What is not the
+    /// member's, and has a transaction of the member as its original, gets a name of its own for it: a customer who was
+    /// a member and buys later may have one original transaction for both.
     ///
     /// - Returns: The keys that count.
     private mutating func separateMembers(
@@ -517,8 +524,8 @@ extension Families {
             at: family.claimedAt ?? now)
     }
 
-    /// Removes what an account was granted in a family: who gets it next is granted it anew. What an operator took back,
-    /// and what was granted without evidence, stays.
+    /// Removes what an account was granted in a family: who gets it next is granted it anew. What an operator took
+    /// back, and what was granted without evidence, stays.
     ///
     /// - Parameter split: The family that was split, if it is another one.
     private mutating func lose(
@@ -541,7 +548,8 @@ extension Families {
 }
 
 extension SQLConnection {
-    /// Returns the original transaction that renewal information is about, unless it is among `known`. Renewal information names no app; the id is unique in an environment.
+    /// Returns the original transaction that renewal information is about, unless it is among `known`. Renewal
+    /// information names no app; the id is unique in an environment.
     fileprivate func transactions(
         of renewal: SubscriptionRenewal, besides known: Set<TransactionKey>
     ) throws(LedgerError) -> [TransactionKey] {

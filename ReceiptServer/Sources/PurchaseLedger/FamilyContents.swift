@@ -69,7 +69,8 @@ struct FamilyContents {
         """
     }
 
-    /// One question about all families of some transactions of an app, whose rows ``add(_:of:isFirst:)`` reads. Of a subscription that is divided, nothing but the family is found.
+    /// One question about all families of some transactions of an app, whose rows ``add(_:of:isFirst:)`` reads. Of a
+    /// subscription that is divided, nothing but the family is found.
     static func question(
         of transactions: [UTF8Bytes], in environment: AppStoreEnvironment, _ bundleID: UTF8Bytes, _ dialect: SQLDialect
     ) -> SQLStatement {

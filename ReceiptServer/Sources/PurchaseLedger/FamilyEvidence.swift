@@ -18,10 +18,11 @@ struct SignedPurchase {
 
 /// All that Apple has signed about some families, as it is stored.
 ///
-/// Of what differs in nothing but its dates of signing and expiry, the tables have one row with the later ones. That changes no decision, and a client that sends the same
-/// purchase signed anew each day adds no row.
+/// Of what differs in nothing but its dates of signing and expiry, the tables have one row with the later ones. That
+/// changes no decision, and a client that sends the same purchase signed anew each day adds no row.
 struct FamilyEvidence {
-    /// The most rows about one transaction. Apple signs a new content when something happens to the transaction, so that few have more than three.
+    /// The most rows about one transaction. Apple signs a new content when something happens to the transaction, so
+    /// that few have more than three.
     static let maximumVariantCount = 64
 
     /// Something that Apple signed about a transaction, with its number.
@@ -104,7 +105,8 @@ struct FamilyEvidence {
         return StoredJSON.encode(purchase)
     }
 
-    /// Records renewal information, of which the latest counts. Apple names no app in it, but original transaction ids are unique in an environment.
+    /// Records renewal information, of which the latest counts. Apple names no app in it, but original transaction ids
+    /// are unique in an environment.
     mutating func record(_ renewal: SubscriptionRenewal, _ connection: any SQLConnection) throws(LedgerError) {
         guard let environment = renewal.environment, LedgerText.isStorable(renewal.originalTransactionID) else {
             return
@@ -117,7 +119,8 @@ struct FamilyEvidence {
         if let row = known.first {
             let date = try row.date(0)
             if date > renewal.signedDate { return }
-            // What was signed at the same time is ordered as in decisions, so that the order of arrival decides nothing.
+            // What was signed at the same time is ordered as in decisions, so that the order of arrival decides
+            // nothing.
             if date == renewal.signedDate {
                 let stored: SubscriptionRenewal = try StoredJSON.decode(row.text(1))
                 guard stored.isSuperseded(by: renewal) else { return }

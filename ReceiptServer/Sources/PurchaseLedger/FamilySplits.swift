@@ -68,8 +68,8 @@ package struct UncertainClaim: Sendable {
 }
 
 extension PurchaseLedger {
-    /// The claims of version 0.3.0 that an operator has to decide about, the newest first: `transfer` gives what is left
-    /// to another account.
+    /// The claims of version 0.3.0 that an operator has to decide about, the newest first: `transfer` gives what is
+    /// left to another account.
     package func uncertainClaims() throws(LedgerError) -> [UncertainClaim] {
         try store.read { (connection) throws(LedgerError) in
             try connection.run(

@@ -17,14 +17,16 @@ struct Grant {
     let isVoided: Bool
     /// What an operator set; `nil` if the evidence alone decides.
     var adjusted: AdjustedQuantity?
-    /// The number of the import that makes it, and the first transaction of the purchase as a line of that named it; not read again.
+    /// The number of the import that makes it, and the first transaction of the purchase as a line of that named it;
+    /// not read again.
     var importRun: Int64?
     var importedOriginal: String?
 
     /// Whether no signature gives it back.
     var isTakenBack: Bool { isVoided || adjusted?.quantity == 0 }
 
-    /// The transactions under which a purchase with these items can have been granted. Of a non-consumable that was restored, an operator may have recorded the first transaction without evidence.
+    /// The transactions under which a purchase with these items can have been granted. Of a non-consumable that was
+    /// restored, an operator may have recorded the first transaction without evidence.
     static func keys(of items: [(key: TransactionKey, item: Entitlements.Item)]) -> Set<TransactionKey> {
         var keys = Set(items.map(\.key))
         for (key, item) in items where item.purchase.productType == .nonConsumable {
@@ -57,7 +59,8 @@ struct AdjustedQuantity: Equatable {
     /// What the evidence said then.
     let signedThen: Int64
 
-    /// What Apple refunds later is taken back from what the operator set: all of it, or a part. What an operator took back stays so.
+    /// What Apple refunds later is taken back from what the operator set: all of it, or a part. What an operator took
+    /// back stays so.
     func quantity(signed: Int64) -> Int64 {
         if quantity == 0 || signed == 0 { return 0 }
         return max(quantity - signedThen + signed, 0)

@@ -8,7 +8,8 @@ public struct LedgerError: Error, Hashable, Sendable {
     /// The stable names of the reasons.
     @nonexhaustive
     public enum Code: String, Hashable, Sendable, CaseIterable {
-        /// The database cannot be reached, is full, or did not answer in time. Nothing was recorded, or it is not known whether it was; ask again.
+        /// The database cannot be reached, is full, or did not answer in time. Nothing was recorded, or it is not known
+        /// whether it was; ask again.
         case storeUnavailable = "store-unavailable"
         /// The database refused a statement, or has contents that the ledger did not write. Ask an operator.
         case storeFailed = "store-failed"
@@ -18,7 +19,8 @@ public struct LedgerError: Error, Hashable, Sendable {
         case olderSchema = "older-schema"
         /// The location is neither a file nor a `postgresql:` URI.
         case invalidLocation = "invalid-location"
-        /// An account, or another text of the caller, is empty, too long, or has a character that the database cannot store.
+        /// An account, or another text of the caller, is empty, too long, or has a character that the database cannot
+        /// store.
         case invalidText = "invalid-text"
         /// The idempotency key belongs to another request of the account.
         case idempotencyKeyReused = "idempotency-key-reused"
@@ -36,7 +38,8 @@ public struct LedgerError: Error, Hashable, Sendable {
         case deliveryFailed = "delivery-failed"
         /// An event could not be delivered, and is a dead letter.
         case deadLetter = "dead-letter"
-        /// An operator cannot set the quantity of the grant: Apple took it back, or another operator did in the database.
+        /// An operator cannot set the quantity of the grant: Apple took it back, or another operator did in the
+        /// database.
         case notAdjustable = "not-adjustable"
         /// There is no such account, purchase or event.
         case notFound = "not-found"
@@ -55,7 +58,8 @@ public struct LedgerError: Error, Hashable, Sendable {
     /// Whether work on a snapshot wants to change something. No caller of the ledger sees it.
     let isWrite: Bool
 
-    /// Whether the connection was lost after a transaction had begun. If it was lost during the commit and this is no conflict, something may have been recorded: the database could not be asked.
+    /// Whether the connection was lost after a transaction had begun. If it was lost during the commit and this is no
+    /// conflict, something may have been recorded: the database could not be asked.
     let isLost: Bool
 
     init(

@@ -13,10 +13,11 @@ struct LedgerEvent: Sendable {
         /// A part was refunded, a part of a refund was reversed, or an operator set the quantity; or two grants turned
         /// out to be one, of which this is the later.
         case adjusted
-        /// Access ends at another date, or the number of seats is another, and the quantity is the same: a grace period,
-        /// an extension, an upgrade, seats that were added or refunded.
+        /// Access ends at another date, or the number of seats is another, and the quantity is the same: a grace
+        /// period, an extension, an upgrade, seats that were added or refunded.
         case changed
-        /// A transaction of the purchase has the token of another account. The quantity is the same: an owner stays until the backend transfers the purchase.
+        /// A transaction of the purchase has the token of another account. The quantity is the same: an owner stays
+        /// until the backend transfers the purchase.
         case conflict
     }
 
@@ -40,7 +41,8 @@ struct LedgerEvent: Sendable {
     /// The same each time the event is delivered; empty until it is posted.
     var id = ""
     let account: String
-    /// Greater than the numbers of everything that the backend was told before: what is told with a greater number is newer.
+    /// Greater than the numbers of everything that the backend was told before: what is told with a greater number is
+    /// newer.
     var sequence: Int64 = 0
     let kind: Kind
     let cause: Cause

@@ -9,13 +9,15 @@ public struct LedgerPolicy: Sendable {
     }
     /// How far a purchase date may be in the future, for clocks that are slow.
     public var clockAllowance: Duration = .seconds(300)
-    /// The types of products, for purchases whose evidence does not say the type. A non-renewing subscription whose length
-    /// is not among them has no end, and is granted as a consumable is.
+    /// The types of products, for purchases whose evidence does not say the type. A non-renewing subscription whose
+    /// length is not among them has no end, and is granted as a consumable is.
     ///
-    /// The ledger stores with a purchase the type by which it granted it. What is granted stays as it is if this changes.
+    /// The ledger stores with a purchase the type by which it granted it. What is granted stays as it is if this
+    /// changes.
     public var productTypes: ProductCatalog = [:]
 
-    /// How purchases reach accounts by the tokens with which they were made; `nil` to grant each to whoever brings it first.
+    /// How purchases reach accounts by the tokens with which they were made; `nil` to grant each to whoever brings it
+    /// first.
     public var orders: OrderPolicy?
     /// What the App Store is asked about, by whoever does so; `nil` for nothing.
     package var questions: QuestionPolicy?

@@ -1,9 +1,11 @@
 @_spi(Ledger) @_spi(Surfaces) import AppStoreReceipt
 import StrictText
 
-/// The work of one transaction of the database: records evidence, asks what it means, and grants or takes back what follows.
+/// The work of one transaction of the database: records evidence, asks what it means, and grants or takes back what
+/// follows.
 ///
-/// Nothing depends on the order in which evidence arrives. What an account should have is computed from all evidence each time, and compared with what it was granted.
+/// Nothing depends on the order in which evidence arrives. What an account should have is computed from all evidence
+/// each time, and compared with what it was granted.
 struct LedgerTransaction {
     let policy: LedgerPolicy
     let now: Instant
@@ -25,11 +27,13 @@ struct LedgerTransaction {
     private(set) var newPurchases: [NewPurchase] = []
     /// What the operator is told of it.
     private(set) var notices = LedgerNotices()
-    /// The periods of owned subscriptions that are brought after they ended, and were not heard of before: nothing is granted for them.
+    /// The periods of owned subscriptions that are brought after they ended, and were not heard of before: nothing is
+    /// granted for them.
     private(set) var endedUnheard: [TransactionKey] = []
     /// The number of the import that makes its grants; `nil` for none.
     var importRun: Int64?
-    /// The account for which a line of an import brings it: the backend granted the line's own transactions long ago, as they were bought.
+    /// The account for which a line of an import brings it: the backend granted the line's own transactions long ago,
+    /// as they were bought.
     private var importedFor: String?
     /// What is to be asked of the App Store because of it.
     private(set) var questions: [NewQuestion] = []
@@ -114,7 +118,8 @@ struct LedgerTransaction {
         return AccountTokens.token(of: purchase).flatMap { families.tokens?[$0] }
     }
 
-    /// Makes the accounts of tokens the owners of what nobody owns, whoever brought the evidence (R1). Of several tokens of a family, that of the earliest purchase counts.
+    /// Makes the accounts of tokens the owners of what nobody owns, whoever brought the evidence (R1). Of several
+    /// tokens of a family, that of the earliest purchase counts.
     private mutating func claimByTokens() throws(LedgerError) {
         guard families.tokens != nil else { return }
         for (key, item) in itemsByDate {
@@ -137,7 +142,8 @@ struct LedgerTransaction {
         }
     }
 
-    /// Notes the tokens that wait for their account (R3), and tells owners of those that are another account's (R5): once for each token of a family.
+    /// Notes the tokens that wait for their account (R3), and tells owners of those that are another account's (R5):
+    /// once for each token of a family.
     private mutating func noteTokens() throws(LedgerError) {
         // Time alone says nothing new of tokens.
         guard cause != .beginning, cause != .migration, let tokens = families.tokens else { return }
@@ -176,7 +182,8 @@ struct LedgerTransaction {
         dispute(key)
     }
 
-    /// The reason a purchase is nobody's where a token is required (R4); `nil` if it becomes the account's that brings it first.
+    /// The reason a purchase is nobody's where a token is required (R4); `nil` if it becomes the account's that brings
+    /// it first.
     private func missingToken(of item: Entitlements.Item) -> Outcome? {
         // Who restores a non-consumable may have bought it before there were tokens.
         let date =
@@ -191,7 +198,8 @@ struct LedgerTransaction {
 
     // MARK: Redeeming
 
-    /// Makes an account the owner of the purchases that it brings and nobody has brought before, and returns the outcomes. The caller posts ``events``.
+    /// Makes an account the owner of the purchases that it brings and nobody has brought before, and returns the
+    /// outcomes. The caller posts ``events``.
     mutating func redeem(_ claim: Claim) throws(LedgerError) -> [TransactionOutcome] {
         if importRun != nil { importedFor = claim.account }
         var familiesForOthers: Set<Int64> = []
@@ -202,9 +210,11 @@ struct LedgerTransaction {
         }
         let broughtByFamily = Dictionary(grouping: brought.claimed.compactMap(\.keys?.transaction)) { families[$0]?.id }
         for (_, keys) in brought.claimed {
-            // DANGEROUS: whoever brings evidence first owns the purchase for good, since nothing in most evidence says whose it is. What is claimed too easily here is lost to its buyer:
-            // only what is for sale, has no owner, and was not bought with the token of another account, as far as anything that is known of its family says.
-            // With old evidence that has no token, such as a receipt, nobody gets what was bought for another account since.
+            // DANGEROUS: whoever brings evidence first owns the purchase for good, since nothing in most evidence says
+            // whose it is. What is claimed too easily here is lost to its buyer: only what is for sale, has no owner,
+            // and was not bought with the token of another account, as far as anything that is known of its family
+            // says. With old evidence that has no token, such as a receipt, nobody gets what was bought for another
+            // account since.
             guard let keys, let family = families[keys.transaction], family.account == nil,
                 let item = item(of: keys.transaction), policy.isForSale(item.productID), missingToken(of: item) == nil,
                 isFor(item.purchase, claim) || !familiesForOthers.contains(family.id)
@@ -253,8 +263,8 @@ struct LedgerTransaction {
         return Grant.keys(of: group.items).sorted().compactMap { grants[$0] }
     }
 
-    /// The grants of one period that its owner has under another transaction, too, since it became known later that both
-    /// are of one period. Of several, the first one counts.
+    /// The grants of one period that its owner has under another transaction, too, since it became known later that
+    /// both are of one period. Of several, the first one counts.
     private func repeatedGrants(_ existing: [Grant], of group: Group) -> Set<TransactionKey> {
         guard existing.count > 1, group.items.contains(where: { $0.item.purchase.isOneOfSeveral }) else { return [] }
         var accounts: Set<UTF8Bytes> = []
@@ -319,7 +329,8 @@ struct LedgerTransaction {
 
     // MARK: Settling
 
-    /// Brings what was granted in line with what the evidence says, for all purchases that have an owner, and posts the events.
+    /// Brings what was granted in line with what the evidence says, for all purchases that have an owner, and posts the
+    /// events.
     mutating func settle() throws(LedgerError) {
         try decide()
         _ = try connection.post(events, closingOrdersOf: newPurchases, policy, at: now)
@@ -328,7 +339,8 @@ struct LedgerTransaction {
         if cause != .redeem { for key in endedUnheard { try connection.noteEnded(key, at: now) } }
     }
 
-    /// Brings what was granted in line with what the evidence says, for all purchases that have an owner. The caller posts ``events``.
+    /// Brings what was granted in line with what the evidence says, for all purchases that have an owner. The caller
+    /// posts ``events``.
     mutating func decide() throws(LedgerError) {
         let broughtKeys = Set(brought.claimed.compactMap(\.keys?.transaction))
         for group in groups {
@@ -370,7 +382,8 @@ struct LedgerTransaction {
         }
     }
 
-    /// The date from which time alone can change what an account has of a transaction, or what the settings can change at any time.
+    /// The date from which time alone can change what an account has of a transaction, or what the settings can change
+    /// at any time.
     private func change(of key: TransactionKey) -> Instant? {
         guard let index = groupsByTransaction[key], let item = item(of: key) else { return nil }
         if case .notYet = item.access { return .distantPast }
@@ -378,14 +391,16 @@ struct LedgerTransaction {
         return item.nextChange
     }
 
-    /// Keeps what the policy states of a product that was granted by it: another setting, or none, must not change what a customer has.
+    /// Keeps what the policy states of a product that was granted by it: another setting, or none, must not change what
+    /// a customer has.
     private mutating func keepStatedTypes(of group: Group) throws(LedgerError) {
         for (key, item) in group.items {
             if let type = item.statedType { try evidence.keep(type, key, connection) }
         }
     }
 
-    /// Grants a line's own transaction as it was bought, of which the backend hears nothing: it did so itself. What Apple took back of it since is a change of this grant.
+    /// Grants a line's own transaction as it was bought, of which the backend hears nothing: it did so itself. What
+    /// Apple took back of it since is a change of this grant.
     ///
     /// - Returns: `nil` if it is none of a line's, or gives the account nothing.
     private mutating func grantAsBought(

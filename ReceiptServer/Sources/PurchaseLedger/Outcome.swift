@@ -19,12 +19,14 @@ public enum Outcome: String, Codable, Sendable, CaseIterable {
     case notForSale = "not-for-sale"
     /// The app bought it for another account (`appAccountToken`).
     case notYours = "not-yours"
-    /// It was bought without an account token, which ``OrderPolicy/requiresTokenSince`` requires. Its account is unknown.
+    /// It was bought without an account token, which ``OrderPolicy/requiresTokenSince`` requires. Its account is
+    /// unknown.
     case tokenMissing = "token-missing"
     /// The evidence does not say enough to decide. A transaction of StoreKit 2 does.
     case undetermined
 
-    /// What is said of an outcome. The answer, the metrics, `openapi-ledger.json` and the table of `REFERENCE.md` are made from it.
+    /// What is said of an outcome. The answer, the metrics, `openapi-ledger.json` and the table of `REFERENCE.md` are
+    /// made from it.
     package struct Row: Sendable {
         package let mayFinish: Bool
         /// What the purchase is, and what to do.
@@ -64,7 +66,8 @@ public enum Outcome: String, Codable, Sendable, CaseIterable {
         }
     }
 
-    /// A Boolean value that indicates whether the app may finish the transaction: nothing can change the outcome for the better.
+    /// A Boolean value that indicates whether the app may finish the transaction: nothing can change the outcome for
+    /// the better.
     ///
     /// StoreKit delivers a transaction again until it is finished, and forgets a consumable that is.
     public var mayFinish: Bool { row.mayFinish }
@@ -76,9 +79,11 @@ public struct TransactionOutcome: Sendable, Codable {
     public let transactionID: String
     /// The identifier of the first transaction of the purchase, as the evidence has it.
     public let originalTransactionID: String
-    /// The identifier of the transaction under which the account was granted the purchase; `nil` if the account has no grant of it.
+    /// The identifier of the transaction under which the account was granted the purchase; `nil` if the account has no
+    /// grant of it.
     ///
-    /// It differs from ``transactionID`` if the evidence has a restored copy of what was granted. Events name the same transaction.
+    /// It differs from ``transactionID`` if the evidence has a restored copy of what was granted. Events name the same
+    /// transaction.
     public let grantedAs: String?
     /// The product's identifier.
     public let productID: String
@@ -90,31 +95,39 @@ public struct TransactionOutcome: Sendable, Codable {
     public let outcome: Outcome
     /// The access that the purchase gave when the request was answered; `nil` if it was not decided.
     public let access: Entitlements.Access?
-    /// The reason the purchase gives the account nothing: that of the evidence (`Entitlements.Reason`), or the outcome if the
-    /// evidence is not the reason; `nil` if it gives something.
+    /// The reason the purchase gives the account nothing: that of the evidence (`Entitlements.Reason`), or the outcome
+    /// if the evidence is not the reason; `nil` if it gives something.
     public let reason: String?
-    /// What the account has of the grant that ``grantedAs`` names: the quantity of a consumable, or 1; 0 if it has nothing.
+    /// What the account has of the grant that ``grantedAs`` names: the quantity of a consumable, or 1; 0 if it has
+    /// nothing.
     public let quantity: Int
-    /// The seats of the period that the account has; `nil` if the evidence says none, or the account has no grant of it.
+    /// The seats of the period that the account has; `nil` if the evidence says none, or the account has no grant of
+    /// it.
     public let seats: Int?
     /// The date access ends; `nil` if it has no end, or if it is not known.
     public let until: Instant?
     /// The date of the purchase that ``grantedAs`` names, or of the transaction.
     public let purchaseDate: Instant
-    /// How long a non-renewing subscription lasts: the code of an `Entitlements.Length`, such as `P30D`, or `unknown`; `nil` for other products.
+    /// How long a non-renewing subscription lasts: the code of an `Entitlements.Length`, such as `P30D`, or `unknown`;
+    /// `nil` for other products.
     ///
-    /// What is `unknown` is granted without an end. Two that overlap, overlap: if yours follow each other, count them from ``purchaseDate``.
+    /// What is `unknown` is granted without an end. Two that overlap, overlap: if yours follow each other, count them
+    /// from ``purchaseDate``.
     public let length: String?
 
-    /// A Boolean value that indicates whether only ``LedgerPolicy/productTypes`` says the type of the product, and not the evidence; `nil` if the type is not known.
+    /// A Boolean value that indicates whether only ``LedgerPolicy/productTypes`` says the type of the product, and not
+    /// the evidence; `nil` if the type is not known.
     public let isTypeStated: Bool?
 
-    /// A Boolean value that indicates whether another account owns a purchase that the app bought for the account that brought it: the evidence has its token.
+    /// A Boolean value that indicates whether another account owns a purchase that the app bought for the account that
+    /// brought it: the evidence has its token.
     ///
-    /// One of the two was wrong about who was signed in. Ask the customer, and use ``PurchaseLedger/transfer(from:to:transactionID:in:of:movesTokens:reason:at:)``.
+    /// One of the two was wrong about who was signed in. Ask the customer, and use
+    /// ``PurchaseLedger/transfer(from:to:transactionID:in:of:movesTokens:reason:at:)``.
     public let isOwnerConflict: Bool
 
-    /// A Boolean value that indicates whether the app may finish the transaction. After a conflict of owners it may not: a transfer can still give the account the purchase.
+    /// A Boolean value that indicates whether the app may finish the transaction. After a conflict of owners it may
+    /// not: a transfer can still give the account the purchase.
     public var mayFinish: Bool { outcome.mayFinish && !isOwnerConflict }
 
     private enum CodingKeys: String, CodingKey {
@@ -134,11 +147,13 @@ public struct TransactionOutcome: Sendable, Codable {
 public struct Redemption: Sendable {
     /// One outcome for each transaction, in the order of the evidence.
     public let outcomes: [TransactionOutcome]
-    /// The number by which a backend sees what is older: of what it was told about a grant, by answers and events, the greatest number counts.
+    /// The number by which a backend sees what is older: of what it was told about a grant, by answers and events, the
+    /// greatest number counts.
     ///
     /// It is that of the account's last event, or the ledger's floor: see ``PurchaseLedger``.
     public let sequence: Int64
-    /// A Boolean value that indicates whether this is the recorded answer to an earlier request with the same idempotency key.
+    /// A Boolean value that indicates whether this is the recorded answer to an earlier request with the same
+    /// idempotency key.
     public let isRepeated: Bool
     /// What the operator is told of it.
     var notices = LedgerNotices()

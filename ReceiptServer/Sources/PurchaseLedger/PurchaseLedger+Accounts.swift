@@ -5,8 +5,9 @@ import StrictText
 enum AccountLock { case shared, exclusive }
 
 extension SQLConnection {
-    /// Locks the name of an account, before anything else: who makes it the owner of something and who removes it everywhere wait for each other. A name is written without this lock
-    /// only where it stands already, in a family that is locked.
+    /// Locks the name of an account, before anything else: who makes it the owner of something and who removes it
+    /// everywhere wait for each other. A name is written without this lock only where it stands already, in a family
+    /// that is locked.
     func lockAccount(_ account: String, _ lock: AccountLock) throws(LedgerError) {
         guard lock == .exclusive else { return try lockAccounts([account]) }
         for statement in dialect.accountLock { try write(statement, [.text(account)]) }
@@ -24,7 +25,8 @@ extension SQLConnection {
 
 /// What an operator does to accounts.
 extension PurchaseLedger {
-    /// The families that the account `$1` owns or has grants in. Of two families that turned out to be one, what it was granted is in the family of another.
+    /// The families that the account `$1` owns or has grants in. Of two families that turned out to be one, what it was
+    /// granted is in the family of another.
     static let familiesOfAccount = """
         SELECT id FROM families WHERE account = $1
         UNION SELECT identifiers.family_id FROM grants
@@ -41,9 +43,11 @@ extension PurchaseLedger {
     ///   - account: The account that owns the purchases.
     ///   - other: The account that is to own them.
     ///   - transactionID: The id of any transaction of the purchase; `nil` for all purchases of the account.
-    ///   - environment: The environment of the purchases; `nil` for both. Name it with a transaction id: the ids of the two environments can be equal.
+    ///   - environment: The environment of the purchases; `nil` for both. Name it with a transaction id: the ids of the
+    ///     two environments can be equal.
     ///   - bundleID: The app of the purchases; `nil` for all.
-    ///   - movesTokens: Whether the account's tokens and open orders move, too, so that purchases under way follow; only of all purchases in both environments.
+    ///   - movesTokens: Whether the account's tokens and open orders move, too, so that purchases under way follow;
+    ///     only of all purchases in both environments.
     ///   - reason: Who decided it, and why; it is recorded.
     ///   - now: The date of the decision.
     /// - Returns: The number of purchases, with their renewals counted once.
@@ -86,7 +90,8 @@ extension PurchaseLedger {
             }
             let ids = try families(connection.dialect.rowLock)
             let tokens = movesTokens ? try connection.lockTokens(of: account) : []
-            // One of them was joined with another family meanwhile, became another's, or became the account's by a token.
+            // One of them was joined with another family meanwhile, became another's, or became the account's by a
+            // token.
             guard try families("") == ids else { throw .conflict }
             guard !ids.isEmpty || !tokens.isEmpty else {
                 if let transactionID, !SupportID.isOne(transactionID),
@@ -133,7 +138,8 @@ extension PurchaseLedger {
                     if grant.quantity > 0 {
                         events.append(taken.event(.revoked, .transfer, item, before: grant.quantity, at: now))
                     }
-                    // An account to which a purchase returns may have been told of it under its name before it was forgotten, and not that it was refunded since.
+                    // An account to which a purchase returns may have been told of it under its name before it was
+                    // forgotten, and not that it was refunded since.
                     let kind = grant.quantity > 0 ? LedgerEvent.Kind.granted : .revoked
                     var told = given.event(kind, .transfer, item, before: 0, at: now)
                     if policy.orders != nil, let token = told.token, tokens.contains(token) {
@@ -148,7 +154,8 @@ extension PurchaseLedger {
         }
     }
 
-    /// What the evidence says of the transactions of a family. Of a grant that was recorded without evidence, nothing is known.
+    /// What the evidence says of the transactions of a family. Of a grant that was recorded without evidence, nothing
+    /// is known.
     private func items(_ family: FamilyContents, at now: Instant) -> [TransactionKey: Entitlements.Item] {
         var evidence = FamilyEvidence()
         evidence.add(family)
@@ -161,12 +168,15 @@ extension PurchaseLedger {
 
     /// Deletes an account. What it bought stays spent: no other account can redeem it.
     ///
-    /// Its name is replaced by a random one wherever it stands, and its events, answers, orders and attempts are removed, with the evidence that nobody else sent. Its tokens stay, with the random name: what is bought with them is nobody else's.
+    /// Its name is replaced by a random one wherever it stands, and its events, answers, orders and attempts are
+    /// removed, with the evidence that nobody else sent. Its tokens stay, with the random name: what is bought with
+    /// them is nobody else's.
     ///
     /// - Parameters:
     ///   - account: The account.
     ///   - now: The date of the deletion.
-    /// - Returns: The random name, from which ``transfer(from:to:transactionID:in:of:movesTokens:reason:at:)`` can give the purchases to another account.
+    /// - Returns: The random name, from which ``transfer(from:to:transactionID:in:of:movesTokens:reason:at:)`` can give
+    ///   the purchases to another account.
     /// - Throws: `not-found` if the ledger does not know the account.
     public func deleteAccount(_ account: String, at now: Instant = .now) throws(LedgerError) -> String {
         try LedgerText.check(account, "account")

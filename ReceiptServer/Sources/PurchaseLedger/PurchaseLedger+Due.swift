@@ -18,7 +18,8 @@ extension SQLConnection {
 }
 
 extension PurchaseLedger {
-    /// Grants what has begun, and takes back what was refunded with a date that was in the future. ``EventDelivery`` calls it.
+    /// Grants what has begun, and takes back what was refunded with a date that was in the future. ``EventDelivery``
+    /// calls it.
     ///
     /// - Returns: The number of transactions that were due, at most 100.
     /// - Throws: The first error. It does not keep the other transactions waiting.
@@ -41,7 +42,8 @@ extension PurchaseLedger {
 
     /// Corrects what an older version granted.
     ///
-    /// What fails stays marked, so that one row does not keep a ledger from being opened: ``settleDue(at:)`` tries it again, and throws.
+    /// What fails stays marked, so that one row does not keep a ledger from being opened: ``settleDue(at:)`` tries it
+    /// again, and throws.
     ///
     /// - Parameter marked: The rows of ``SeatTables/marked``.
     func settleMigrated(_ marked: [SQLRow], at now: Instant) { for row in marked { try? settle(row, at: now) } }

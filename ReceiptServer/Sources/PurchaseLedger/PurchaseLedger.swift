@@ -2,15 +2,18 @@ public import AppStoreReceipt
 
 /// A record of which account was granted which purchase. Each purchase is granted once, to one owner.
 ///
-/// Make one when the program starts, and share it. It is thread-safe, and several processes may use one PostgreSQL database, or one file. What a
-/// method recorded is durable when it returns.
+/// Make one when the program starts, and share it. It is thread-safe, and several processes may use one PostgreSQL
+/// database, or one file. What a method recorded is durable when it returns.
 ///
-/// Methods wait for the disk or the database. Call them on threads of your own, not on an event loop or in Swift's pool of threads.
+/// Methods wait for the disk or the database. Call them on threads of your own, not on an event loop or in Swift's pool
+/// of threads.
 ///
-/// What it tells has a number, `sequence`: that of events grows, and is at least the milliseconds since 1970. Opening a ledger raises the numbers of all accounts, so that what is told after a
-/// back-up was restored is newer than what was told before.
+/// What it tells has a number, `sequence`: that of events grows, and is at least the milliseconds since 1970. Opening a
+/// ledger raises the numbers of all accounts, so that what is told after a back-up was restored is newer than what was
+/// told before.
 ///
-/// It takes verified evidence only. It cannot know who sends evidence: an account is the one that your backend has authenticated.
+/// It takes verified evidence only. It cannot know who sends evidence: an account is the one that your backend has
+/// authenticated.
 public final class PurchaseLedger: Sendable {
     /// What the ledger grants.
     public let policy: LedgerPolicy
@@ -21,7 +24,8 @@ public final class PurchaseLedger: Sendable {
     let firstFloor: Int64
     /// Called with the conflicts of tokens that became known, after they were recorded.
     private let onTokenConflict: @Sendable (TokenConflict) -> Void
-    /// Called with the products of non-renewing subscriptions that were granted without an end, after they were recorded.
+    /// Called with the products of non-renewing subscriptions that were granted without an end, after they were
+    /// recorded.
     private let onUnknownLength: @Sendable (String) -> Void
 
     /// Opens a ledger, and changes its tables if an older version made them.
@@ -29,9 +33,12 @@ public final class PurchaseLedger: Sendable {
     /// - Parameters:
     ///   - location: The path of a file of SQLite, or the `postgresql:` URI of a database.
     ///   - policy: What the ledger grants.
-    ///   - onTokenConflict: Called on any thread when a transaction became known that has the token of another account than the owner's.
-    ///   - onUnknownLength: Called on any thread with the product of a non-renewing subscription that was granted without an end: ``LedgerPolicy/productTypes`` does not state its length.
-    /// - Throws: `no-ledger` if there is none. In a new one, everything that was granted before could be claimed again: restore a back-up instead.
+    ///   - onTokenConflict: Called on any thread when a transaction became known that has the token of another account
+    ///     than the owner's.
+    ///   - onUnknownLength: Called on any thread with the product of a non-renewing subscription that was granted
+    ///     without an end: ``LedgerPolicy/productTypes`` does not state its length.
+    /// - Throws: `no-ledger` if there is none. In a new one, everything that was granted before could be claimed again:
+    ///   restore a back-up instead.
     public convenience init(
         _ location: String, policy: LedgerPolicy = LedgerPolicy(),
         onTokenConflict: @escaping @Sendable (TokenConflict) -> Void = { _ in },
@@ -43,13 +50,16 @@ public final class PurchaseLedger: Sendable {
 
     /// Makes a new, empty ledger, and opens it.
     ///
-    /// Call it once, when you install the program, and not where the program starts: see ``init(_:policy:onTokenConflict:onUnknownLength:)``.
+    /// Call it once, when you install the program, and not where the program starts: see
+    /// ``init(_:policy:onTokenConflict:onUnknownLength:)``.
     ///
     /// - Parameters:
     ///   - location: The path of a file of SQLite, or the `postgresql:` URI of a database.
     ///   - policy: What the ledger grants.
-    ///   - onTokenConflict: Called on any thread when a transaction became known that has the token of another account than the owner's.
-    ///   - onUnknownLength: Called on any thread with the product of a non-renewing subscription that was granted without an end: ``LedgerPolicy/productTypes`` does not state its length.
+    ///   - onTokenConflict: Called on any thread when a transaction became known that has the token of another account
+    ///     than the owner's.
+    ///   - onUnknownLength: Called on any thread with the product of a non-renewing subscription that was granted
+    ///     without an end: ``LedgerPolicy/productTypes`` does not state its length.
     /// - Throws: `ledger-exists` if there is one.
     public convenience init(
         creating location: String, policy: LedgerPolicy = LedgerPolicy(),
@@ -118,18 +128,22 @@ public final class PurchaseLedger: Sendable {
 
     /// Redeems all purchases of evidence for an account.
     ///
-    /// The account becomes the owner of those that nobody has brought before, and of their renewals. A purchase is granted if it gives access now.
+    /// The account becomes the owner of those that nobody has brought before, and of their renewals. A purchase is
+    /// granted if it gives access now.
     ///
     /// - Parameters:
     ///   - evidence: What the client sent, verified.
-    ///   - account: The account that your backend has authenticated, 1 to 255 bytes. Never take it from the device alone.
-    ///   - accountToken: The `appAccountToken` with which the app buys for this account; `nil` not to compare it. A purchase with another token does not become the account's,
-    ///     nor does one without a token if another transaction of it, or of its renewals, has another token.
-    ///   - idempotencyKey: A text of 1 to 255 bytes that is the same when the request is sent again; `nil` for none. The same key gets the same answer if the account had
-    ///     everything that it brought. Otherwise the request is decided anew, since its outcomes can change for the better.
+    ///   - account: The account that your backend has authenticated, 1 to 255 bytes. Never take it from the device
+    ///     alone.
+    ///   - accountToken: The `appAccountToken` with which the app buys for this account; `nil` not to compare it. A
+    ///     purchase with another token does not become the account's, nor does one without a token if another
+    ///     transaction of it, or of its renewals, has another token.
+    ///   - idempotencyKey: A text of 1 to 255 bytes that is the same when the request is sent again; `nil` for none.
+    ///     The same key gets the same answer if the account had everything that it brought. Otherwise the request is
+    ///     decided anew, since its outcomes can change for the better.
     ///   - now: The date of the request.
-    /// - Throws: `idempotency-key-reused` if the key belongs to a request of the account for other transactions. What the evidence says is recorded all the same, but nothing becomes the
-    ///   account's.
+    /// - Throws: `idempotency-key-reused` if the key belongs to a request of the account for other transactions. What
+    ///   the evidence says is recorded all the same, but nothing becomes the account's.
     public func redeem(
         _ evidence: VerifiedEvidence, for account: String, accountToken: AppAccountToken? = nil,
         idempotencyKey: String? = nil, at now: Instant = .now
@@ -176,8 +190,9 @@ public final class PurchaseLedger: Sendable {
 
     /// Records a notification of Apple's server: refunds, reversals, renewals, grace periods, whatever its type.
     ///
-    /// Notifications may arrive in any order and any number of times. One about purchases that nobody has brought is kept for when somebody does. One that names neither an app nor an
-    /// environment, such as `UNCLAIM_SEATS`, decides nothing: at most 1000 are kept, for 30 days.
+    /// Notifications may arrive in any order and any number of times. One about purchases that nobody has brought is
+    /// kept for when somebody does. One that names neither an app nor an environment, such as `UNCLAIM_SEATS`, decides
+    /// nothing: at most 1000 are kept, for 30 days.
     ///
     /// - Parameters:
     ///   - notification: The verified notification.
@@ -209,9 +224,11 @@ public final class PurchaseLedger: Sendable {
 
     // MARK: Questions
 
-    /// Returns what an account is entitled to at a date, by all evidence about the purchases that it owns or was granted.
+    /// Returns what an account is entitled to at a date, by all evidence about the purchases that it owns or was
+    /// granted.
     ///
-    /// Purchases of products that are not for sale, and those that an operator took back, are not among them. What they replaced stays ended.
+    /// Purchases of products that are not for sale, and those that an operator took back, are not among them. What they
+    /// replaced stays ended.
     ///
     /// - Parameters:
     ///   - account: The account.

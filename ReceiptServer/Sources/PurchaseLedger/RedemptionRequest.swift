@@ -12,7 +12,8 @@ struct RedemptionRequest: Sendable {
     /// The number of the import whose line it is: the backend knows what it grants.
     var `import`: Int64?
 
-    /// Answers requests that have no transaction, and no idempotency key of an account, in common, as if one ran after the other: one load, a decision for each, one write.
+    /// Answers requests that have no transaction, and no idempotency key of an account, in common, as if one ran after
+    /// the other: one load, a decision for each, one write.
     ///
     /// All locks are taken before, and in the order of ``Families``, or two groups could wait for each other.
     ///

@@ -3,7 +3,8 @@ import AppStoreReceipt
 extension SQLConnection {
     /// Stores that a notification has arrived, whatever its type; returns whether it is the first time.
     ///
-    /// What it says about a purchase is in the evidence. Of a notification without one, the payload is kept, so that nothing is lost of a type that Apple adds.
+    /// What it says about a purchase is in the evidence. Of a notification without one, the payload is kept, so that
+    /// nothing is lost of a type that Apple adds.
     func isNew(
         _ notification: VerifiedNotification, _ purchase: Purchase?, at now: Instant
     ) throws(LedgerError) -> Bool {

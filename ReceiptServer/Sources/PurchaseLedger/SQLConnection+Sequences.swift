@@ -2,13 +2,15 @@ import AppStoreReceipt
 
 /// The numbers by which a backend sees what is older, of whatever order its messages arrive in.
 ///
-/// An event has a greater number than the account's last one, than the floor, and at least the milliseconds since 1970. An answer has the number of the account's last event, or the floor
-/// if that is greater. The floor is raised when a ledger is opened, so that what is told after a back-up was restored is newer than all that was told before, and when an account is
-/// forgotten, so that the account can return.
+/// An event has a greater number than the account's last one, than the floor, and at least the milliseconds since 1970.
+/// An answer has the number of the account's last event, or the floor if that is greater. The floor is raised when a
+/// ledger is opened, so that what is told after a back-up was restored is newer than all that was told before, and when
+/// an account is forgotten, so that the account can return.
 extension SQLConnection {
     /// Raises the floor above what it was, and to at least a number.
     ///
-    /// Who has taken a number below it is waited for: else an answer that does not know of that event would have the greater number.
+    /// Who has taken a number below it is waited for: else an answer that does not know of that event would have the
+    /// greater number.
     func raiseSequenceFloor(to number: Int64) throws(LedgerError) {
         for lock in dialect.floorLock { try run(lock) }
         try run(
@@ -22,7 +24,8 @@ extension SQLConnection {
         return try row.integer(0)
     }
 
-    /// Returns the number of an answer to an account. It is read while the families of the answer are locked: an event that changes what the answer says has a greater number.
+    /// Returns the number of an answer to an account. It is read while the families of the answer are locked: an event
+    /// that changes what the answer says has a greater number.
     func sequence(of account: String) throws(LedgerError) -> Int64 {
         try SQLStatement.sequence(run([SQLStatement.sequence(of: account)])[0])
     }
@@ -43,8 +46,9 @@ extension SQLStatement {
         return max(floor, try row.integer(1))
     }
 
-    /// Takes numbers that follow each other for so many events of each of some accounts, and has them sent: what is pending already comes first. Its rows are the accounts and the last numbers.
-    /// The accounts are locked in their order until the end of the transaction.
+    /// Takes numbers that follow each other for so many events of each of some accounts, and has them sent: what is
+    /// pending already comes first. Its rows are the accounts and the last numbers. The accounts are locked in their
+    /// order until the end of the transaction.
     static func takingSequences(
         _ count: Int, of accounts: [String], at now: Instant, _ dialect: SQLDialect
     ) -> SQLStatement {

@@ -1,7 +1,8 @@
 @_spi(Ledger) import AppStoreReceipt
 import FoundationEssentials
 
-/// The JSON in the tables. Purchases and renewals have the library's own coder, which is many times as fast as Foundation's and writes the same text.
+/// The JSON in the tables. Purchases and renewals have the library's own coder, which is many times as fast as
+/// Foundation's and writes the same text.
 enum StoredJSON {
     static func encode(_ purchase: Purchase) -> String { purchase.storedJSON }
 

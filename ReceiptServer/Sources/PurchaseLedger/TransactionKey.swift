@@ -43,12 +43,14 @@ struct TransactionKey: Hashable, Comparable {
 /// The keys of a purchase.
 struct PurchaseKeys {
     let transaction: TransactionKey
-    /// The original transaction, and the one before a migration; of a member, what all of the member's have in common. All belong to one family.
+    /// The original transaction, and the one before a migration; of a member, what all of the member's have in common.
+    /// All belong to one family.
     private(set) var relatives: [TransactionKey]
     /// Whether a seat is assigned to a member by it. A receipt does not say it.
     let isOfMember: Bool
 
-    /// Returns `nil` for a purchase that names no app or environment, or has an id that the tables cannot hold, or that is support's. Apple signs none.
+    /// Returns `nil` for a purchase that names no app or environment, or has an id that the tables cannot hold, or that
+    /// is support's. Apple signs none.
     init?(_ purchase: Purchase) {
         guard let environment = purchase.environment, let bundleID = purchase.bundleID,
             LedgerText.isStorable(bundleID), LedgerText.isStorable(purchase.productID)

@@ -1,8 +1,8 @@
 package import AppStoreReceipt
 import StrictText
 
-/// A notification of Apple's server that names neither an app nor an environment, such as `UNCLAIM_SEATS`. It grants and
-/// takes back nothing: whose the claims are, only the server knows that made them.
+/// A notification of Apple's server that names neither an app nor an environment, such as `UNCLAIM_SEATS`. It grants
+/// and takes back nothing: whose the claims are, only the server knows that made them.
 package struct UnnamedNotification: Sendable {
     package let uuid: String
     package let type: String

@@ -5,7 +5,8 @@ package import PurchaseLedger
 package struct AppleApp: Sendable {
     package let app: AskedApp
     package let client: AppStoreServerClient
-    /// The most requests an hour of all servers together. Apple allows 180,000 for most endpoints in production, and a tenth in the sandbox, and counts those of other programs, too.
+    /// The most requests an hour of all servers together. Apple allows 180,000 for most endpoints in production, and a
+    /// tenth in the sandbox, and counts those of other programs, too.
     package let requestsPerHour: Int
 
     package static let defaultRequestsPerHour = 3600

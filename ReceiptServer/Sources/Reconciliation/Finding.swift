@@ -4,7 +4,8 @@ package import PurchaseLedger
 
 /// Something that an operator may want to know.
 package enum Finding: Sendable {
-    /// Something in an answer was refused: by the verifier's code, or as `other-app`, `other-environment` or `other-transaction`.
+    /// Something in an answer was refused: by the verifier's code, or as `other-app`, `other-environment` or
+    /// `other-transaction`.
     case refused(AskedApp, code: String, id: String?)
     /// Apple does not know a transaction that is signed.
     case unknown(UnknownTransaction)

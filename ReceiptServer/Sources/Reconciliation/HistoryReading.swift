@@ -19,7 +19,8 @@ struct HistoryReading: Sendable {
     /// Where each transaction is.
     private var indexes: [UTF8Bytes: Int] = [:]
 
-    /// Adds what a page has. Of a transaction that is there again, because it has changed since, the latest signature counts.
+    /// Adds what a page has. Of a transaction that is there again, because it has changed since, the latest signature
+    /// counts.
     ///
     /// - Returns: Whether the page has a transaction that no other page had.
     mutating func add(_ page: [Verified<TransactionInfo>], _ refused: [Reconciler.RefusedItem]) -> Bool {

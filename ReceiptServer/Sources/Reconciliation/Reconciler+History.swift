@@ -11,7 +11,8 @@ extension Reconciler {
     /// The pages that are asked for before other questions have a turn.
     private static let pagesInOneTurn = 50
 
-    /// Asks for the pages of a window, and records what they have. After each page, how far it is is stored; after the last one, the checkpoint moves.
+    /// Asks for the pages of a window, and records what they have. After each page, how far it is is stored; after the
+    /// last one, the checkpoint moves.
     func askHistory(_ question: Question, _ apple: AppleApp) throws(LedgerError) {
         var question = question
         var (window, gap) = try ledger.historyWindow(of: question, at: now)

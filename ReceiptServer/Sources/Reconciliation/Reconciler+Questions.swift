@@ -58,7 +58,8 @@ extension Reconciler {
 
     static let otherTransaction = "other-transaction"
 
-    /// Whether a transaction is the one that was asked about, or of its family: Apple answers with another one of the same purchase for old receipts.
+    /// Whether a transaction is the one that was asked about, or of its family: Apple answers with another one of the
+    /// same purchase for old receipts.
     func isAbout(
         _ id: String, _ transaction: Verified<TransactionInfo>, _ app: AskedApp, isAsked: Bool = false
     ) throws(LedgerError) -> Bool {

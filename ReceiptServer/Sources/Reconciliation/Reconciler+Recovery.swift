@@ -38,8 +38,8 @@ extension Reconciler {
         case error(AppStoreServerError)
         /// Something of the answer is not genuine, and nothing was recorded.
         case refused([RefusedItem])
-        /// Something of the answer was refused and skipped, and not all of the rest was bought for the account: the rest is
-        /// recorded, and the account claims nothing of it.
+        /// Something of the answer was refused and skipped, and not all of the rest was bought for the account: the
+        /// rest is recorded, and the account claims nothing of it.
         case incomplete(RecoveryResult)
         case ledger(LedgerError)
     }
@@ -59,7 +59,8 @@ extension Reconciler {
         package internal(set) var refused: [RefusedItem] = []
         /// How the history of support's acts says that something was refused and the rest recorded.
         package static let partialAnswer = "partial"
-        /// What the account was told, if one was named: the outcomes of each transaction that was asked about, and the number of the last answer.
+        /// What the account was told, if one was named: the outcomes of each transaction that was asked about, and the
+        /// number of the last answer.
         package internal(set) var outcomes: [TransactionOutcome] = []
         package internal(set) var sequence: Int64?
     }
@@ -134,7 +135,8 @@ extension Reconciler {
                 throw .incomplete(result)
             }
         }
-        // The account claims what was asked about, and not the rest, which can be another's; but the tokens of all of it decide.
+        // The account claims what was asked about, and not the rest, which can be another's; but the tokens of all of
+        // it decide.
         let redemption = try Self.onLedger { () throws(LedgerError) in
             try ledger.redeem(found, with: related, for: account, at: now)
         }
@@ -159,7 +161,8 @@ extension Reconciler {
         return refused
     }
 
-    /// All other transactions of the subscriptions' groups, such as renewals. What is missing can say whose a subscription is.
+    /// All other transactions of the subscriptions' groups, such as renewals. What is missing can say whose a
+    /// subscription is.
     private func history(
         of found: [Verified<TransactionInfo>], _ apple: AppleApp, until end: Instant,
         skippingRefused skipsRefused: Bool

@@ -5,9 +5,11 @@ import ServerThreads
 import StrictText
 import Synchronization
 
-/// Asks the App Store what the ledger's queue says, and records what Apple signed. Several servers may work on one queue.
+/// Asks the App Store what the ledger's queue says, and records what Apple signed. Several servers may work on one
+/// queue.
 ///
-/// Nothing is asked inside of a transaction of the database. All that it knows by itself is which endpoints Apple wants left alone; everything else is in the tables.
+/// Nothing is asked inside of a transaction of the database. All that it knows by itself is which endpoints Apple wants
+/// left alone; everything else is in the tables.
 package final class Reconciler: Sendable {
     /// What tests replace.
     package struct Options: Sendable {
@@ -89,7 +91,8 @@ package final class Reconciler: Sendable {
         case idle(until: Instant?)
     }
 
-    /// Takes a few questions that are due, asks them one after the other, and records the answers. It never waits but for answers.
+    /// Takes a few questions that are due, asks them one after the other, and records the answers. It never waits but
+    /// for answers.
     package func runOnce() -> Step {
         let now = now
         let apps = state.withLock { state in

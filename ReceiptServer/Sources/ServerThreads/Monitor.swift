@@ -8,7 +8,8 @@ import Darwin
 
 /// A lock, and a condition that threads wait for while they hold it.
 ///
-/// It is the platform's own, because Swift has no condition variable, and ThreadSanitizer does not understand `Synchronization.Mutex`.
+/// It is the platform's own, because Swift has no condition variable, and ThreadSanitizer does not understand
+/// `Synchronization.Mutex`.
 @safe
 package final class Monitor: @unchecked Sendable {
     // Both are made once, and released when no thread uses them.
@@ -45,7 +46,8 @@ package final class Monitor: @unchecked Sendable {
         return try body()
     }
 
-    /// Waits for a signal. Call it in ``locked(_:)``, which other threads can enter meanwhile, and look again whether the condition holds.
+    /// Waits for a signal. Call it in ``locked(_:)``, which other threads can enter meanwhile, and look again whether
+    /// the condition holds.
     package func wait() { unsafe pthread_cond_wait(condition, mutex) }
 
     /// Waits for a signal, at most until a time.

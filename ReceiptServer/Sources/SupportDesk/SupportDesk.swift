@@ -7,7 +7,8 @@ import StrictText
 
 /// The support desk: a page for staff, which says who has a purchase, what was sent, and why not.
 ///
-/// It is a listener of its own, so that nobody who reaches the service reaches it. Its pages have no script. What they show is the ledger's, and what they do is an ``Act``.
+/// It is a listener of its own, so that nobody who reaches the service reaches it. Its pages have no script. What they
+/// show is the ledger's, and what they do is an ``Act``.
 package struct SupportDesk: Sendable {
     let ledger: PurchaseLedger
     let verifier: AppStoreVerifier
@@ -107,7 +108,8 @@ package struct SupportDesk: Sendable {
     /// The form of somebody who is not signed in has a token, and no more.
     private static let maximumStrangersByteCount = 16 << 10
 
-    /// Refuses a request by its headers, so that the forms of strangers take no memory: for another host, by another site, or without a session.
+    /// Refuses a request by its headers, so that the forms of strangers take no memory: for another host, by another
+    /// site, or without a session.
     private func refusal(of request: Request, isForAnyone: Bool) -> Response? {
         let page = SupportPage(view: view(request), forms: nil)
         guard origin.isHost(of: request) else {
@@ -167,7 +169,8 @@ package struct SupportDesk: Sendable {
         notice(words, style, to: &html)
     }
 
-    /// Who sent a request, or `nil` for somebody who is not signed in. A token that was removed, or lost its scope, signs out.
+    /// Who sent a request, or `nil` for somebody who is not signed in. A token that was removed, or lost its scope,
+    /// signs out.
     private func visitor(_ request: Request) throws(LedgerError) -> Visit? {
         guard let id = sessionCookie.value(in: request.header("Cookie")),
             let session = try sessions.session(id, at: clock())

@@ -3,7 +3,8 @@ import AppStoreServerAPI
 import AppStoreSigning
 import Foundation
 
-// Our client in compare-with-apple: asks the server that its first line names what each further line says, and prints a line of JSON for each answer.
+// Our client in compare-with-apple: asks the server that its first line names what each further line says, and prints a
+// line of JSON for each answer.
 
 struct Server: Decodable {
     var url: String

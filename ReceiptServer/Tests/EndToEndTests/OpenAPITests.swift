@@ -114,7 +114,8 @@ import TrialSupport
             }
         }
         #expect(try request("GET", "/v1", port: server.port).status == 404)
-        // Only a host that cannot verify answers the last one: signed contents that cannot be read are a refusal of their piece.
+        // Only a host that cannot verify answers the last one: signed contents that cannot be read are a refusal of
+        // their piece.
         let unseen = described.subtracting(seen).map(\.description).filter { $0 != "post /v1/entitlements 500" }
         #expect(unseen.isEmpty, "\(unseen.sorted())")
         withExtendedLifetime(first) {}

@@ -187,7 +187,8 @@ import TrialSupport
         try fill(server, file) { try disk.grow() }
     }
 
-    /// Redeems on 16 connections until each was refused three times. When there is room again, all that was granted is there, and the rest can be.
+    /// Redeems on 16 connections until each was refused three times. When there is room again, all that was granted is
+    /// there, and the rest can be.
     private func fill(_ server: LedgerProcess, _ file: String, makeRoom: () throws -> Void) throws {
         let granted = Guarded<[Int]>([])
         let refused = Guarded<[Int]>([])

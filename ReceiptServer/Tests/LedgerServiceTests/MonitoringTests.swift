@@ -7,7 +7,8 @@ import LedgerTestSupport
 import Testing
 import TrialSupport
 
-/// The dashboard and the alarms of `deployment`, against the metrics of a server to which everything that they are about has happened.
+/// The dashboard and the alarms of `deployment`, against the metrics of a server to which everything that they are
+/// about has happened.
 @Suite(.serialized) struct MonitoringTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../deployment")
 

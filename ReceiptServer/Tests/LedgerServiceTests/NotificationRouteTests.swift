@@ -11,7 +11,8 @@ import TrialSupport
 /// Minted once: keys take time.
 private let minted = Result { try MintedEvidence() }
 
-/// What arrives at `/v1/notifications`, where anyone can send something, and Apple sends what any developer tells it to.
+/// What arrives at `/v1/notifications`, where anyone can send something, and Apple sends what any developer tells it
+/// to.
 struct NotificationRouteTests {
     private let evidence: MintedEvidence
     private let ledger: PurchaseLedger

@@ -37,8 +37,8 @@ enum OfferRefusal: String, Error {
 
 /// Your database.
 protocol OfferStore {
-    /// Records a signature in one transaction. Throws `alreadySigned` if the account has a request with this id, and `tooMany` if a key has `limit` signatures of the
-    /// last year.
+    /// Records a signature in one transaction. Throws `alreadySigned` if the account has a request with this id, and
+    /// `tooMany` if a key has `limit` signatures of the last year.
     func record(_ requestID: UUID, of account: String, keys: [String], limit: Int) throws
 }
 

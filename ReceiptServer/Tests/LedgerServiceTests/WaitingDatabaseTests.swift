@@ -75,7 +75,8 @@ import TrialSupport
         #expect(try request("POST", "/v1/verify", body, port: server.port).status == 200)
         // A redemption takes 5 seconds at least.
         #expect(ContinuousClock.now - start < .seconds(4))
-        // A redemption that waited for a thread, or for the database: the first gives up after 2 seconds, the second after 10.
+        // A redemption that waited for a thread, or for the database: the first gives up after 2 seconds, the second
+        // after 10.
         let answers = clients.suffix(20).compactMap { $0.receive() }
         #expect(answers.count == 20 && answers.allSatisfy { $0.status == 503 && $0.headers["retry-after"] != nil })
         #expect(answers.contains { $0.errorCode == "queue-timeout" })

@@ -4,7 +4,8 @@ import Synchronization
 
 /// A program of its own, with a pipe to its input and one from its output.
 ///
-/// Foundation's `Process` gives a child the blocked signals of the thread that starts it, and a socket that it waits for until the child's own children have closed it, too.
+/// Foundation's `Process` gives a child the blocked signals of the thread that starts it, and a socket that it waits
+/// for until the child's own children have closed it, too.
 package final class ChildProcess: Sendable {
     package let id: Int32
     private let input: Int32

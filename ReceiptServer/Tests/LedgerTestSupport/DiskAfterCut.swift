@@ -2,8 +2,9 @@ import Foundation
 
 /// What a disk may have when its power is cut, after any number of the operations of a ``WatchedDisk``.
 ///
-/// What was not synced is there or not: all of it, none, some writes or sectors of any of them, or the first ones with the last one torn. Where a file became longer and what was written there is lost, it has zeros
-/// or anything. A name leads to any of the files that it led to since the folder was synced.
+/// What was not synced is there or not: all of it, none, some writes or sectors of any of them, or the first ones with
+/// the last one torn. Where a file became longer and what was written there is lost, it has zeros or anything. A name
+/// leads to any of the files that it led to since the folder was synced.
 package struct DiskAfterCut {
     private static let sector = 512
 

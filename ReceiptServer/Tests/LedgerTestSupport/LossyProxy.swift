@@ -57,7 +57,8 @@ package final class LossyProxy: Sendable {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// Loses the answers to the next commits that have inserted something, and so many connections that are made after each.
+    /// Loses the answers to the next commits that have inserted something, and so many connections that are made after
+    /// each.
     package func loseCommits(_ count: Int, andConnections connections: Int = 0) {
         plan.withLock { ($0.commits, $0.connectionsThen) = (count, connections) }
     }
@@ -172,7 +173,8 @@ package final class LossyProxy: Sendable {
         case end(ArraySlice<UInt8>)
     }
 
-    /// Passes on messages: a type but for the first one of a client, and a length that counts itself (55.7 of PostgreSQL's documentation).
+    /// Passes on messages: a type but for the first one of a client, and a length that counts itself (55.7 of
+    /// PostgreSQL's documentation).
     ///
     /// - Parameter decide: Is called after each message, with its type and all bytes that wait.
     private static func pump(

@@ -1,7 +1,8 @@
 import Foundation
 import Synchronization
 
-/// A server of PostgreSQL in a temporary folder, on a socket in that folder. It ends when this process ends, however that ends.
+/// A server of PostgreSQL in a temporary folder, on a socket in that folder. It ends when this process ends, however
+/// that ends.
 package final class PostgreSQLServer: Sendable {
     package static let shared = Result { try PostgreSQLServer() }
 

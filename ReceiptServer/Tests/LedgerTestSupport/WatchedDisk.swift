@@ -1,7 +1,8 @@
 import CWatchedVFS
 import Foundation
 
-/// A folder in which SQLite works through a VFS that remembers what was written and what was synced, and fails where a test says so.
+/// A folder in which SQLite works through a VFS that remembers what was written and what was synced, and fails where a
+/// test says so.
 ///
 /// All is written to real files, too.
 package final class WatchedDisk: @unchecked Sendable {

@@ -24,7 +24,8 @@ import Testing
     }
 }
 
-/// The smallest histories in which a backend that looks at `granted_as` alone, or at numbers that only answers raise, keeps what nobody granted.
+/// The smallest histories in which a backend that looks at `granted_as` alone, or at numbers that only answers raise,
+/// keeps what nobody granted.
 extension BackendTests {
     @Test(arguments: Place.available)
     func `after a restored back-up, a copy is granted instead of what was lost`(_ place: Place) throws {
@@ -378,7 +379,8 @@ struct World {
                     forgotten[customer.number] = name
                 }
                 backend.forget(account)
-                // Nobody asks again about what support granted, as clients do: what is late about a deleted account is dropped.
+                // Nobody asks again about what support granted, as clients do: what is late about a deleted account is
+                // dropped.
                 late.removeAll { message in
                     guard case .event(let event) = message else { return false }
                     return event.account == account && event.transaction_id.hasPrefix("support-")

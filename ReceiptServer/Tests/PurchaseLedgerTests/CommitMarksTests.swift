@@ -92,7 +92,8 @@ import Testing
         #expect(try rows("SELECT last_value FROM ends")[0].integer(0) == 2)
     }
 
-    /// Lets so many transactions end their connection when they are committed that grant something: nothing of them is done.
+    /// Lets so many transactions end their connection when they are committed that grant something: nothing of them is
+    /// done.
     ///
     /// - Parameter grants: How much they grant at least.
     static func endCommits(_ count: Int, granting grants: Int = 1, in ledger: PurchaseLedger) throws {

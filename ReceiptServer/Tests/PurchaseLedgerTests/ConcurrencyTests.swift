@@ -375,7 +375,8 @@ import Testing
                                     receipts[order[number]], for: "account \(number % 7)", at: day(31))
                                 break
                             } catch {
-                                // On a busy machine a caller may wait in vain for a connection: it sends the request again.
+                                // On a busy machine a caller may wait in vain for a connection: it sends the request
+                                // again.
                                 tries += 1
                                 guard tries < 20, (error as? LedgerError)?.code == .storeUnavailable else {
                                     failures.withLock { $0.append("\(error)") }

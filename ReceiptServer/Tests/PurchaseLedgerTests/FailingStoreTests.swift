@@ -16,8 +16,8 @@ import Testing
 
     /// Performs all acts of ``LedgerActs``, each until it is answered.
     ///
-    /// A request is answered as it must be, or with `store-unavailable`, and then nothing of it was done; it is repeated when nothing fails. Of an act of several
-    /// transactions, all can have been done.
+    /// A request is answered as it must be, or with `store-unavailable`, and then nothing of it was done; it is
+    /// repeated when nothing fails. Of an act of several transactions, all can have been done.
     ///
     /// - Parameters:
     ///   - contents: Returns what the ledger has. It does not fail.

@@ -26,7 +26,8 @@ import Testing
                     date: date)))
     }
 
-    /// The outcomes of lines, and their notes, up to the first colon of each. A trial says the same before, and the words of a repeated file agree with the ledger.
+    /// The outcomes of lines, and their notes, up to the first colon of each. A trial says the same before, and the
+    /// words of a repeated file agree with the ledger.
     private func words(_ ledger: PurchaseLedger, _ lines: [ImportedLine]) throws -> [String] {
         let tried = try ledger.tried(lines, at: day(1))
         let results = try ledger.imported(lines, at: day(1))

@@ -4,7 +4,8 @@ import AppStoreReceiptTesting
 import StrictText
 import Testing
 
-/// What a customer, Apple and an operator do with a new ledger, one after the other, and what each leaves where nothing fails.
+/// What a customer, Apple and an operator do with a new ledger, one after the other, and what each leaves where nothing
+/// fails.
 struct LedgerActs: Sendable {
     typealias Run = @Sendable (PurchaseLedger) throws(LedgerError) -> String
 

@@ -3,7 +3,8 @@ import AppStoreReceiptTesting
 @testable import PurchaseLedger
 import Testing
 
-/// The app dies at each step between the payment and the end of the transaction, and Apple's notification arrives at each moment, or never.
+/// The app dies at each step between the payment and the end of the transaction, and Apple's notification arrives at
+/// each moment, or never.
 @Suite struct LostAppTests {
     /// What happens after the payment, in the order of an app that lives.
     fileprivate enum Step: CaseIterable {

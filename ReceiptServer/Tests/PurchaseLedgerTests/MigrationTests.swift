@@ -35,7 +35,8 @@ import Testing
         try result.get()
     }
 
-    /// Fills tables of version 1 as the ledger did at that time: a granted period, whose events wait, a renewal that begins later, and a refund that was not applied.
+    /// Fills tables of version 1 as the ledger did at that time: a granted period, whose events wait, a renewal that
+    /// begins later, and a refund that was not applied.
     private static func fill(
         _ connection: any SQLConnection, _ history: PurchaseHistory, _ period: PurchaseHistory.Transaction,
         refunded coins: PurchaseHistory.Transaction

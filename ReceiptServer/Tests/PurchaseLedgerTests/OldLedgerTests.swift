@@ -89,7 +89,8 @@ import Testing
         return all
     }
 
-    /// The members of events by their ids. Version 1 of the tables had dates in milliseconds, and no member without a value now.
+    /// The members of events by their ids. Version 1 of the tables had dates in milliseconds, and no member without a
+    /// value now.
     private func events(_ connection: any SQLConnection) throws -> [String: [String: String]] {
         var all: [String: [String: String]] = [:]
         for row in try connection.run("SELECT id, event FROM outbox") {

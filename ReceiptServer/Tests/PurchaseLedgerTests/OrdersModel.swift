@@ -1,7 +1,8 @@
 @_spi(Ledger) import AppStoreReceipt
 @testable import PurchaseLedger
 
-/// The rules R1 to R15 of one customer without a database: everything that was ever told, and all of it computed anew. All transactions of a family have one original transaction.
+/// The rules R1 to R15 of one customer without a database: everything that was ever told, and all of it computed anew.
+/// All transactions of a family have one original transaction.
 struct OrdersModel {
     struct Order: Equatable {
         let id: String

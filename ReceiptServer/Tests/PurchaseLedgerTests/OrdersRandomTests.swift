@@ -249,7 +249,8 @@ import Testing
     }
 }
 
-/// What Apple signed about a customer who buys with tokens of two accounts, with a token that nobody has, and without one.
+/// What Apple signed about a customer who buys with tokens of two accounts, with a token that nobody has, and without
+/// one.
 struct TokenCustomer {
     let number: Int
     let evidence: [(signed: Instant, evidence: VerifiedEvidence)]

@@ -9,7 +9,8 @@ import Testing
 @Suite(.serialized) struct OutboxBacklogTests {
     private static let now = day(100)
 
-    /// So many events of one account, so many accounts with an event that is due later, so many with one that is due, and so many delivered events.
+    /// So many events of one account, so many accounts with an event that is due later, so many with one that is due,
+    /// and so many delivered events.
     private func fill(_ ledger: PurchaseLedger, _ count: Int) throws {
         let (now, old) = (Self.now.millisecondsSince1970, day(99).millisecondsSince1970)
         let numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))"
@@ -70,7 +71,8 @@ import Testing
                 let plan = try rows.map { try $0.text(place == .sqlite ? 3 : 0) }.joined(separator: "\n")
                 #expect(plan.contains("ndex") || plan.contains("INDEX"), "\(text): \(plan)")
                 #expect(!plan.contains("Seq Scan") && !plan.contains("TEMP B-TREE"), "\(text): \(plan)")
-                // A scan of an index is one of the events in one state, as far as the limit. SQLite 3.46 takes what it reads from the index alone.
+                // A scan of an index is one of the events in one state, as far as the limit. SQLite 3.46 takes what it
+                // reads from the index alone.
                 let usesIndex = plan.contains(/USING (COVERING )?INDEX outbox_/)
                 #expect(!plan.contains("SCAN") || usesIndex, "\(text): \(plan)")
             }

@@ -379,7 +379,8 @@ struct RestoredCase: CustomTestStringConvertible, Sendable {
             #expect(try ledger.outcomes(new, for: "ben", at: day(31)) == [.belongsToAnother])
             #expect(try ledger.outcomes(new, for: "anna", at: day(31)) == [.alreadyYours])
         }
-        // Two accounts brought the parts before it was known that they are one: the first owns what follows, and what was granted stays granted.
+        // Two accounts brought the parts before it was known that they are one: the first owns what follows, and what
+        // was granted stays granted.
         try place.withLedger { ledger throws in
             #expect(try ledger.outcomes(old, for: "anna", at: day(1)) == [.granted])
             #expect(try ledger.outcomes(unlinked, for: "ben", at: day(31)) == [.granted])

@@ -7,7 +7,8 @@ import Sampling
 import SeededRandom
 import Testing
 
-/// What a file of SQLite has after the power was cut, at any point of the work: a killed process loses nothing that it wrote, a machine does.
+/// What a file of SQLite has after the power was cut, at any point of the work: a killed process loses nothing that it
+/// wrote, a machine does.
 @Suite struct PowerLossTests {
     private static let acts = Result { try LedgerActs() }
 

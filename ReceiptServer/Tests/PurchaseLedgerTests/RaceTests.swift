@@ -4,7 +4,8 @@ import LedgerTestSupport
 @testable import PurchaseLedger
 import Testing
 
-/// What another transaction does between two statements of this one is a conflict, after which everything is looked at again.
+/// What another transaction does between two statements of this one is a conflict, after which everything is looked at
+/// again.
 @Suite struct RaceTests {
     struct Case: CustomTestStringConvertible {
         let testDescription: String

@@ -8,7 +8,8 @@ import LedgerTestSupport
 import Reconciliation
 import SeededRandom
 
-/// A shop for a year: customers, an App Store, two servers on one ledger whose clocks, networks and machines fail, and an operator who restores back-ups. Everything follows from one seed.
+/// A shop for a year: customers, an App Store, two servers on one ledger whose clocks, networks and machines fail, and
+/// an operator who restores back-ups. Everything follows from one seed.
 final class SimulatedYear: @unchecked Sendable {
     struct Scale {
         var customers = 4
@@ -78,7 +79,8 @@ final class SimulatedYear: @unchecked Sendable {
     private static let start = Instant(millisecondsSince1970: 1_767_225_600_000)  // 2026-01-01
     private static let attemptTime = Duration.seconds(20 * 86_400)
     private static let day = Duration.seconds(86_400)
-    /// Those of which the answer says which evidence the ledger has from it. What else can be wrong is in `RandomReconciliationTests`.
+    /// Those of which the answer says which evidence the ledger has from it. What else can be wrong is in
+    /// `RandomReconciliationTests`.
     private static let faults = FakeFault.allCases.filter {
         ![.doubleMember, .huge, .future, .pageLost, .notFound, .otherTransaction].contains($0)
     }
@@ -708,7 +710,8 @@ final class SimulatedYear: @unchecked Sendable {
         try require(missing.isEmpty, "\(missing) were never heard of")
         let ledger = try restorable.ledger
         for count in try ledger.questionCounts(at: now) {
-            // A clock that is a day behind asks for half a year before the shop opened, of which Apple has the first day no more.
+            // A clock that is a day behind asks for half a year before the shop opened, of which Apple has the first
+            // day no more.
             try require(count.gap.map { $0.until < Self.start } ?? true, "there is a gap")
         }
         try require(ledger.unknownTransactions().isEmpty, "Apple does not know what it signed")

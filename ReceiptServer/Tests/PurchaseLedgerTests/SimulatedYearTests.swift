@@ -6,11 +6,13 @@ import Testing
 
 /// A year in which everything goes wrong that can, against the model without a database.
 @Suite struct SimulatedYearTests {
-    /// A year is named by its seed, the hours of the longest step, and the database: `RECEIPT_YEAR=37/48/sqlite swift test --filter SimulatedYear` has that one again.
+    /// A year is named by its seed, the hours of the longest step, and the database: `RECEIPT_YEAR=37/48/sqlite swift
+    /// test --filter SimulatedYear` has that one again.
     private static let named = ProcessInfo.processInfo.environment["RECEIPT_YEAR"].map {
         $0.split(separator: "/").map(String.init)
     }
-    /// One year that is always the same; in the long run 20 others on each database, in which servers look at their queue every few hours.
+    /// One year that is always the same; in the long run 20 others on each database, in which servers look at their
+    /// queue every few hours.
     @Test(arguments: named != nil || Sampling.extent == .long ? Place.available : [.sqlite])
     func `in a year of faults, a ledger does as its model says`(_ place: Place) throws {
         var hours: Int64 = Sampling.extent == .long ? 6 : 48

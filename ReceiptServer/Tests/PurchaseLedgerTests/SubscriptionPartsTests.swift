@@ -309,7 +309,8 @@ import Testing
 }
 
 extension PurchaseLedger {
-    /// Expects that what is kept of divided subscriptions is what all evidence says, and that to decide anew by all evidence changes nothing.
+    /// Expects that what is kept of divided subscriptions is what all evidence says, and that to decide anew by all
+    /// evidence changes nothing.
     ///
     /// - Parameter evidence: What was brought last.
     func expectKeptDecisions(_ evidence: VerifiedEvidence, at now: Instant) throws {

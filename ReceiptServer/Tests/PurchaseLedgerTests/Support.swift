@@ -50,7 +50,8 @@ func day(_ days: Double) -> Instant { Instant(millisecondsSince1970: 1_735_689_6
 final class TemporaryFolder {
     let path: String
 
-    /// - Parameter onDisk: Whether a commit waits for a disk. Most tests write much, and need none, because none of them ends the machine.
+    /// - Parameter onDisk: Whether a commit waits for a disk. Most tests write much, and need none, because none of
+    ///   them ends the machine.
     init(onDisk: Bool = false) throws {
         let memory = URL(filePath: "/dev/shm")
         let isUsable = !onDisk && FileManager.default.isWritableFile(atPath: memory.path)

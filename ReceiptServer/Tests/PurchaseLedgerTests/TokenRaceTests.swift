@@ -16,7 +16,8 @@ import Testing
         private let server: PostgreSQLServer?
         private let failures = Guarded<[String]>([])
 
-        /// - Parameter isAlone: Whether PostgreSQL is a server of its own, whose deadlocks are not counted with others'.
+        /// - Parameter isAlone: Whether PostgreSQL is a server of its own, whose deadlocks are not counted with
+        ///   others'.
         init(_ place: Place, isAlone: Bool = false) throws {
             var policy = LedgerPolicy()
             policy.orders = OrderPolicy()
@@ -105,8 +106,8 @@ import Testing
     func `an import takes turns with servers that have the same accounts, tokens and purchases`(
         _ place: Place
     ) throws {
-        // A purchase that nobody knows has no row to lock, so a batch can meet a server in a deadlock: then it is written
-        // again, a few times.
+        // A purchase that nobody knows has no row to lock, so a batch can meet a server in a deadlock: then it is
+        // written again, a few times.
         let race = try Race(place, isAlone: true)
         let ledgers = race.ledgers
         let count = Self.count

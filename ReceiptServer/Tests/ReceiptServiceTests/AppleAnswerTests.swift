@@ -5,7 +5,8 @@ import Testing
 
 @testable import ReceiptService
 
-/// Our answers beside Apple's. The folder that `RECEIPT_CORPUS` names has receipts of other people, and is no part of the project.
+/// Our answers beside Apple's. The folder that `RECEIPT_CORPUS` names has receipts of other people, and is no part of
+/// the project.
 struct AppleAnswerTests {
     private static let folder = ProcessInfo.processInfo.environment["RECEIPT_CORPUS"].map { URL(filePath: $0) }
 

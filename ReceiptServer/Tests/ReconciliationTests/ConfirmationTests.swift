@@ -201,7 +201,8 @@ import Testing
         #expect(recoveryError(shop, id) == "budgetSpent")
     }
 
-    /// How many pages a recovery of a subscription asks for, of which each has a next one and nothing else, until it gives up.
+    /// How many pages a recovery of a subscription asks for, of which each has a next one and nothing else, until it
+    /// gives up.
     private func pagesAsked(
         each time: Duration = .zero, _ revision: @escaping @Sendable (Int) -> String
     ) throws -> Int {

@@ -289,7 +289,8 @@ private final class Simulation {
     /// Time passes, with other faults than before.
     private func pass() throws {
         store.endFaults()
-        // No answer shows that a page was lost. The next day's look finds it, unless it is lost again: so it is lost once.
+        // No answer shows that a page was lost. The next day's look finds it, unless it is lost again: so it is lost
+        // once.
         let faults = FakeFault.allCases.filter { $0 != .pageLost && Int.random(in: 0..<3, using: &generator) > 0 }
         store.injectRandomly(
             seed: generator.next(), percent: Int.random(in: 0...40, using: &generator), faults)
@@ -374,7 +375,8 @@ private final class Simulation {
         compareRequests()
     }
 
-    /// Owners and quantities are equal, but for what is in a gap, and for periods that began and ended while nothing was heard of them.
+    /// Owners and quantities are equal, but for what is in a gap, and for periods that began and ended while nothing
+    /// was heard of them.
     private func compareGrants(_ missing: [String: Instant]) throws {
         let affected = try affectedCustomers(missing)
         func rows(_ ledger: PurchaseLedger) throws -> [String: [String]] {
@@ -404,7 +406,8 @@ private final class Simulation {
         let unheard = others.filter { !affected.contains($0.key) && isUnheard($0.key, $0.value) }
         totals.endedUnheard += unheard.count
         for id in unheard.keys { #expect(recorded.contains(id), "seed \(seed): nothing says that there was \(id)") }
-        // The account of a period's token owns the subscription once the period was granted. Until then, whoever brings an ended one does.
+        // The account of a period's token owns the subscription once the period was granted. Until then, whoever brings
+        // an ended one does.
         let transactions = hasTokens ? store.histories.values.flatMap(\.transactions) : []
         let claimed = Set(transactions.filter { unheard[$0.transactionID] != nil }.map(\.originalTransactionID))
         var free: [String: Set<String>] = [:]

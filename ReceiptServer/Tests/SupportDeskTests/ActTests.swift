@@ -243,7 +243,8 @@ import TrialSupport
         #expect(try desk.quantity(of: "anna", Self.id) == 299)
     }
 
-    /// What a browser sends of a form: each line break as CR LF, and whatever is not plain percent-encoded (WHATWG URL, 5.2).
+    /// What a browser sends of a form: each line break as CR LF, and whatever is not plain percent-encoded (WHATWG URL,
+    /// 5.2).
     private func sent(_ fields: [(String, String)]) -> [UInt8] {
         func encoded(_ text: String) -> String {
             var bytes: [UInt8] = []

@@ -4,7 +4,8 @@ import LedgerTestSupport
 import PurchaseLedger
 import TrialSupport
 
-/// A table with many attempts: what it costs to fill, that each account's are bounded, and how long support waits for a search.
+/// A table with many attempts: what it costs to fill, that each account's are bounded, and how long support waits for a
+/// search.
 @MainActor struct AttemptsTrial {
     private static let limit = 50.0
     private let evidence: MintedEvidence

@@ -6,7 +6,8 @@ import TrialSupport
 
 /// How many requests a second a ledger answers, and how long they take, beside what the same rows cost by plain SQL.
 ///
-/// Each client is a connection that sends a request, waits for its answer, and sends the next. Each measurement has servers and a database of its own.
+/// Each client is a connection that sends a request, waits for its answer, and sends the next. Each measurement has
+/// servers and a database of its own.
 @MainActor struct LedgerLoad {
     enum Store: String, CaseIterable { case sqlite, postgresql }
 
@@ -192,7 +193,8 @@ import TrialSupport
         if options.isJSON { print("[\(lines.joined(separator: ",\n "))]") }
     }
 
-    /// Whether it is the server that waits for the disk: PostgreSQL syncs in processes of its own, and a floor has no server.
+    /// Whether it is the server that waits for the disk: PostgreSQL syncs in processes of its own, and a floor has no
+    /// server.
     private static func syncsInServer(_ test: Case) -> Bool {
         test.store == .sqlite && test.servers > 0 && test.work != .repeatsInProcess
     }

@@ -10,7 +10,8 @@ import TrialSupport
 
 /// A day of a shop on a clock of its own: clients redeem, most notifications arrive, and for two hours none does.
 ///
-/// Of the notifications, 3 % reach nobody, and 1 % are taken by a proxy. A tenth of the sales are subscriptions of a week that end on this day; most of them were charged hours before.
+/// Of the notifications, 3 % reach nobody, and 1 % are taken by a proxy. A tenth of the sales are subscriptions of a
+/// week that end on this day; most of them were charged hours before.
 final class SimulatedDay {
     static let budget = 3600
     private static let start = Instant(millisecondsSince1970: 1_767_225_600_000)  // 2026-01-01

@@ -6,7 +6,8 @@ import LedgerTestSupport
 import PurchaseLedger
 import TrialSupport
 
-/// What strangers, a database that waits, a slow receiver and a backlog cost the others: a server with a ledger in a file of SQLite.
+/// What strangers, a database that waits, a slow receiver and a backlog cost the others: a server with a ledger in a
+/// file of SQLite.
 ///
 /// A copy of this executable beside another server measures that one.
 @MainActor struct WaitingTrial {

@@ -154,7 +154,8 @@ guard arguments.allSatisfy({ $0 == "--long" }) else {
 
 // MARK: Throughput
 
-/// The processor time that the library takes for the mixed receipts in this process, a request, while the server has the same load.
+/// The processor time that the library takes for the mixed receipts in this process, a request, while the server has
+/// the same load.
 @MainActor func libraryMicroseconds(under server: ServerProcess) throws -> Double {
     var policy = VerificationPolicy(bundleIDs: [MintedEvidence.bundleID], environments: [.production])
     policy.clock = { .now }
@@ -234,7 +235,8 @@ do {
             "    of one processor, all of it the server's", "\(perSecond(receipts, seconds.receipts)) requests a second"
         )
         row("    beside /healthz", "\(format(mean(receipts) / mean(health), 2)) × as many requests a second")
-        // A request to /healthz costs the server a third of what libcrypto needs for a signature. The server is to add no more than such a request.
+        // A request to /healthz costs the server a third of what libcrypto needs for a signature. The server is to add
+        // no more than such a request.
         func microseconds(_ results: [Load.Result], _ seconds: Double) -> Double {
             seconds / Double(results.reduce(0) { $0 + $1.answerCount }) * 1e6
         }

@@ -1,7 +1,8 @@
 package import AppStoreReceipt
 import Foundation
 
-/// What a client sends instead of evidence or around it: a line of `TestVectors/clients/expectations.json`, whose cases all languages run, too.
+/// What a client sends instead of evidence or around it: a line of `TestVectors/clients/expectations.json`, whose cases
+/// all languages run, too.
 package struct ClientShape: Decodable, Sendable {
     package let file: String
     /// What is verified; `nil` if it is refused.

@@ -14,7 +14,8 @@ extension AppStoreVerifier {
     /// - Parameters:
     ///   - pieces: The pieces of evidence. The threads read them in turn.
     ///   - concurrency: The number of threads, at most 1024; by default one for each processor.
-    ///   - body: A closure that is called with each verdict, on the caller's thread. If it throws an error, the work ends.
+    ///   - body: A closure that is called with each verdict, on the caller's thread. If it throws an error, the work
+    ///     ends.
     /// - Throws: The error that `body` throws.
     @available(*, noasync, message: "It blocks a thread that all tasks share. Use verdicts(on:).")
     public func forEachVerdict<Pieces: Sequence & Sendable, Failure: Error>(
@@ -30,7 +31,8 @@ extension AppStoreVerifier {
     ///   - pieces: The pieces of evidence. The threads read them in turn.
     ///   - concurrency: The number of threads, at most 1024; by default one for each processor.
     ///   - transform: A closure that makes a result of a verdict, on the thread that verified the piece.
-    ///   - body: A closure that is called with each result, on the caller's thread. If it throws an error, the work ends.
+    ///   - body: A closure that is called with each result, on the caller's thread. If it throws an error, the work
+    ///     ends.
     /// - Throws: The error that `body` throws.
     @available(*, noasync, message: "It blocks a thread that all tasks share. Use verdicts(on:).")
     public func forEachVerdict<Pieces: Sequence & Sendable, Output: Sendable, Failure: Error>(
@@ -54,8 +56,8 @@ extension AppStoreVerifier {
     ///   - pieces: The pieces of evidence. The threads read them in turn, and can block when they do.
     ///   - concurrency: The number of threads, at most 1024; by default one for each processor.
     ///   - transform: A closure that makes a result of a verdict; by default, the result is the verdict.
-    /// - Returns: The results. Each iteration has its own threads, which have ended when the sequence ends. It ends when
-    ///   the consumer's task is cancelled.
+    /// - Returns: The results. Each iteration has its own threads, which have ended when the sequence ends. It ends
+    ///   when the consumer's task is cancelled.
     public func verdicts<Pieces: Sequence & Sendable, Output: Sendable>(
         on pieces: Pieces, concurrency: Int? = nil,
         transform: @escaping @Sendable (BatchVerdict) -> Output = { (verdict: BatchVerdict) -> BatchVerdict in verdict }
@@ -64,8 +66,8 @@ extension AppStoreVerifier {
             BatchSequence(pieces, concurrency: concurrency) { transform(self.verdict(on: $0)) })
     }
 
-    /// Verifies the pieces of evidence of an asynchronous sequence on threads of its own, transforms each verdict on the
-    /// thread that verified it, and returns the results in the order of the pieces.
+    /// Verifies the pieces of evidence of an asynchronous sequence on threads of its own, transforms each verdict on
+    /// the thread that verified it, and returns the results in the order of the pieces.
     ///
     /// ```swift
     /// for try await verdict in verifier.verdicts(on: messages) { … }

@@ -3,8 +3,9 @@ import Synchronization
 /// The results of a batch in the order of its pieces, which ``AppStoreVerifier/verdicts(on:concurrency:transform:)``
 /// returns.
 ///
-/// Each iteration reads up to a maximum number of elements that are being worked on, or are done and not yet consumed. The
-/// work runs on threads of its own: it takes the processor, and the executor's threads are for all tasks of the process.
+/// Each iteration reads up to a maximum number of elements that are being worked on, or are done and not yet consumed.
+/// The work runs on threads of its own: it takes the processor, and the executor's threads are for all tasks of the
+/// process.
 struct AsyncBatchSequence<Base: AsyncSequence & Sendable, Output: Sendable>: AsyncSequence, Sendable
 where Base.Element: Sendable, Base.Failure: Sendable {
     typealias Failure = Base.Failure

@@ -3,12 +3,12 @@ import Synchronization
 
 /// The results of work on the elements of a sequence, in their order. The work runs on several threads.
 ///
-/// Each iteration has its own threads, which read `Base` in turn and work ahead of the consumer: at most four elements for each thread are
-/// in progress, or done and not yet consumed. No other elements are in memory.
+/// Each iteration has its own threads, which read `Base` in turn and work ahead of the consumer: at most four elements
+/// for each thread are in progress, or done and not yet consumed. No other elements are in memory.
 ///
-/// `next()` blocks until the next result is available, and after the last one until the threads have ended. Releasing the iterator stops the
-/// work; each thread ends after its current element. A process that exits right after that must call `_exit`:
-/// libcrypto's exit handler does not expect threads that are still running.
+/// `next()` blocks until the next result is available, and after the last one until the threads have ended. Releasing
+/// the iterator stops the work; each thread ends after its current element. A process that exits right after that must
+/// call `_exit`: libcrypto's exit handler does not expect threads that are still running.
 package struct BatchSequence<Base: Sequence & Sendable, Output: Sendable>: Sequence, Sendable
 where Base.Element: Sendable {
     private let base: Base
@@ -64,9 +64,11 @@ where Base.Element: Sendable {
             for thread in threads { thread.join() }
         }
 
-        /// Ends the sequence after the results that are available in order, also while ``next()`` waits. It can be called on any thread.
+        /// Ends the sequence after the results that are available in order, also while ``next()`` waits. It can be
+        /// called on any thread.
         ///
-        /// The closure references the work weakly. Otherwise, its last owner could be the one that frees libcrypto's objects of the work.
+        /// The closure references the work weakly. Otherwise, its last owner could be the one that frees libcrypto's
+        /// objects of the work.
         package var cancel: @Sendable () -> Void { { [weak work] in work?.cancel() } }
     }
 }

@@ -3,8 +3,8 @@ import StrictText
 extension BatchVerdict {
     /// The verdict as one line of JSON, which `receipt batch` prints, too.
     ///
-    /// It is the object of ``VerifiedEvidence/json`` or ``VerificationError/json``. If the piece has ``otherMembers``, they are in the object's first member,
-    /// `input`.
+    /// It is the object of ``VerifiedEvidence/json`` or ``VerificationError/json``. If the piece has ``otherMembers``,
+    /// they are in the object's first member, `input`.
     public var json: String { JSONWriter.text { $0.verdict(self, isBrief: false) } }
 
     /// The verdict as one line of JSON with only `verified`, `bundle_id`, `environment` (the raw value of

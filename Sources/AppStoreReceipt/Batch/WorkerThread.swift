@@ -10,8 +10,8 @@ import Darwin
 
 /// A thread for work that may block.
 ///
-/// It is not a dispatch queue, because queues share a pool of threads, and blocking many of them stops all other queues of the process. Only
-/// if the host cannot create a thread, the work runs on a queue.
+/// It is not a dispatch queue, because queues share a pool of threads, and blocking many of them stops all other queues
+/// of the process. Only if the host cannot create a thread, the work runs on a queue.
 package final class WorkerThread {
     /// `nil` for work on a queue, and after ``join()``.
     private var thread: pthread_t?
@@ -36,8 +36,9 @@ package final class WorkerThread {
         if let thread { _ = pthread_detach(thread) }
     }
 
-    /// Waits until the thread has ended and freed libcrypto's data for it. A thread that is still ending while the process exits
-    /// frees the same memory as libcrypto's exit handler. This method does not wait for work on a queue, because the threads of the pool stay.
+    /// Waits until the thread has ended and freed libcrypto's data for it. A thread that is still ending while the
+    /// process exits frees the same memory as libcrypto's exit handler. This method does not wait for work on a queue,
+    /// because the threads of the pool stay.
     package func join() {
         if let thread { _ = pthread_join(thread, nil) }
         thread = nil

@@ -2,10 +2,11 @@ import StrictText
 
 extension Decision {
     /// The decision as one line of JSON:
-    /// `{"schema":1,"at":…,"next_change":…,"items":[…],"accepted":[{"index":…},…],"refused":[{"index":…,"error":{…}},…]}`.
+    /// `{"schema":1,"at":…,"next_change":…,"items":[…],"accepted":[{"index":…},…],
+    /// "refused":[{"index":…,"error":{…}},…]}`.
     ///
-    /// The members before `accepted` are those of ``Entitlements/json``, and `error` is that of ``VerificationError/json``. A piece that was in something else has
-    /// `unwrapped`.
+    /// The members before `accepted` are those of ``Entitlements/json``, and `error` is that of
+    /// ``VerificationError/json``. A piece that was in something else has `unwrapped`.
     public var json: String { json(for: .swift) }
 
     /// The same with advice for an audience.

@@ -8,8 +8,8 @@ public import Instants
 /// for refusal in decision.refusals { log(refusal.index, refusal.error) }
 /// ```
 ///
-/// A piece that is refused gives access to nothing, and the others count. The command `receipt entitlements`, the HTTP service and the packages of other languages
-/// answer with ``json``.
+/// A piece that is refused gives access to nothing, and the others count. The command `receipt entitlements`, the HTTP
+/// service and the packages of other languages answer with ``json``.
 public struct Decision: Sendable {
     /// A piece of evidence that was refused.
     public struct Refusal: Sendable {
@@ -39,14 +39,15 @@ public struct Decision: Sendable {
 
     /// All pieces, in their order.
     package let pieces: [Piece]
-    /// What the pieces that were verified entitle to, taken together. It has the date of the decision, the items and the subscriptions with their renewals.
+    /// What the pieces that were verified entitle to, taken together. It has the date of the decision, the items and
+    /// the subscriptions with their renewals.
     public let entitlements: Entitlements
 
     /// - Parameters:
     ///   - pieces: The pieces of one customer.
     ///   - date: The date to decide for.
-    ///   - productTypes: The types of products by their ids, for purchases whose evidence does not say the type. It also says how long a non-renewing
-    ///     subscription lasts.
+    ///   - productTypes: The types of products by their ids, for purchases whose evidence does not say the type. It
+    ///     also says how long a non-renewing subscription lasts.
     package init(_ pieces: [Piece], at date: Instant, productTypes: ProductCatalog = [:]) {
         self.pieces = pieces
         entitlements = Entitlements(
@@ -64,11 +65,13 @@ public struct Decision: Sendable {
         }
     }
 
-    /// The refusal of the worst category, the first of several: ``VerificationError/Category/host``, then ``VerificationError/Category/forgery``, then
-    /// ``VerificationError/Category/client``; `nil` if no piece was refused.
+    /// The refusal of the worst category, the first of several: ``VerificationError/Category/host``, then
+    /// ``VerificationError/Category/forgery``, then ``VerificationError/Category/client``; `nil` if no piece was
+    /// refused.
     ///
-    /// Only a fault of the host itself (``VerificationError/isHostFault``) counts as `host`. Nothing is then known about that piece: decide again. Signed contents that
-    /// cannot be read are a refusal of their piece alone, and count as `client`.
+    /// Only a fault of the host itself (``VerificationError/isHostFault``) counts as `host`. Nothing is then known
+    /// about that piece: decide again. Signed contents that cannot be read are a refusal of their piece alone, and
+    /// count as `client`.
     public var worstRefusal: Refusal? {
         refusals.reduce(nil) { worst, refusal in
             guard let worst, refusal.error.statusAmongOthers <= worst.error.statusAmongOthers else { return refusal }
@@ -84,7 +87,8 @@ extension AppStoreVerifier {
     /// Verifies the evidence of one customer, piece by piece, and decides what it entitles to at a date.
     ///
     /// - Parameters:
-    ///   - pieces: The pieces of evidence, of any kind and in any order. There is no limit: set your own if customers choose how much they send.
+    ///   - pieces: The pieces of evidence, of any kind and in any order. There is no limit: set your own if customers
+    ///     choose how much they send.
     ///   - date: The date to decide for; by default, the present by the policy's clock.
     ///   - productTypes: The types of products, for purchases whose evidence does not say the type. It also says how
     ///     long a non-renewing subscription lasts.
@@ -97,8 +101,8 @@ extension AppStoreVerifier {
         return Decision(pieces, at: date ?? policy.clock(), productTypes: productTypes)
     }
 
-    /// Verifies the evidence of one customer, and decides what it entitles to in the environment that is named, or in the
-    /// only one that the policy accepts.
+    /// Verifies the evidence of one customer, and decides what it entitles to in the environment that is named, or in
+    /// the only one that the policy accepts.
     @_spi(Surfaces) public func decision(
         on pieces: some Sequence<some EvidenceSource>, inEnvironment environment: AppStoreEnvironment?,
         at date: Instant? = nil, productTypes: ProductCatalog = [:]
@@ -135,7 +139,8 @@ extension Decision.Piece.Outcome {
         }
     }
 
-    /// The outcome where one environment is decided in: evidence of another one is refused, and what decides something for none.
+    /// The outcome where one environment is decided in: evidence of another one is refused, and what decides something
+    /// for none.
     fileprivate func within(_ environment: AppStoreEnvironment) -> Self {
         guard case .verified(let evidence) = self, evidence.environment != environment else { return self }
         guard let found = evidence.environment else {

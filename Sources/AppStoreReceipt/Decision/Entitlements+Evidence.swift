@@ -6,9 +6,11 @@ extension Entitlements {
     ///
     /// - Parameters:
     ///   - purchases: The purchases of one customer.
-    ///   - renewals: Renewal information about the subscriptions among them. It is about grace periods and what comes after the current period.
+    ///   - renewals: Renewal information about the subscriptions among them. It is about grace periods and what comes
+    ///     after the current period.
     ///   - date: The date to decide for, usually `.now`.
-    ///   - clockAllowance: How far a purchase date may be in the future, for clocks that are slow; by default 5 minutes. A negative allowance counts as zero.
+    ///   - clockAllowance: How far a purchase date may be in the future, for clocks that are slow; by default 5
+    ///     minutes. A negative allowance counts as zero.
     ///   - productTypes: The types of products, for purchases whose evidence does not say the type. It also says how
     ///     long a non-renewing subscription lasts.
     public init(
@@ -23,9 +25,11 @@ extension Entitlements {
     /// Decides what verified evidence gives access to: its purchases and its renewal information, taken together.
     ///
     /// - Parameters:
-    ///   - evidence: The evidence of one customer: receipts, transactions, renewal information and notifications, in any order.
+    ///   - evidence: The evidence of one customer: receipts, transactions, renewal information and notifications, in
+    ///     any order.
     ///   - date: The date to decide for, usually `.now`.
-    ///   - clockAllowance: How far a purchase date may be in the future, for clocks that are slow; by default 5 minutes. A negative allowance counts as zero.
+    ///   - clockAllowance: How far a purchase date may be in the future, for clocks that are slow; by default 5
+    ///     minutes. A negative allowance counts as zero.
     ///   - productTypes: The types of products, for purchases whose evidence does not say the type. It also says how
     ///     long a non-renewing subscription lasts.
     public init(

@@ -1,8 +1,9 @@
 import SpanASN1
 import StrictText
 
-/// The JSON has ``Entitlements/Access/code`` as `access`, and what belongs to it: `{"access":"active","date":1751362200000}`
-/// or `{"access":"consumable","quantity":2}`. Dates are milliseconds since 1970.
+/// The JSON has ``Entitlements/Access/code`` as `access`, and what belongs to it:
+/// `{"access":"active","date":1751362200000}` or `{"access":"consumable","quantity":2}`. Dates are milliseconds since
+/// 1970.
 extension Entitlements.Access: Codable {
     private enum Key: String, CodingKey { case access, date, quantity }
 

@@ -1,4 +1,5 @@
-/// The type of a product as the app states it, for evidence that does not say it: the transaction receipts of iOS 3 to 6, and receipts before 2013.
+/// The type of a product as the app states it, for evidence that does not say it: the transaction receipts of iOS 3 to
+/// 6, and receipts before 2013.
 ///
 /// ```swift
 /// let now = Entitlements([evidence], at: .now, productTypes: ["com.example.season": .nonRenewing(days: 90)])
@@ -40,7 +41,8 @@ public enum CatalogType: Hashable, Sendable {
 }
 
 extension CatalogType: LosslessStringConvertible {
-    /// Creates the type from its text: `consumable`, `non-consumable`, `auto-renewable`, or `non-renewing:90` for 90 days; `nil` for any other text.
+    /// Creates the type from its text: `consumable`, `non-consumable`, `auto-renewable`, or `non-renewing:90` for 90
+    /// days; `nil` for any other text.
     public init?(_ description: String) {
         switch description {
         case "consumable": self = .consumable

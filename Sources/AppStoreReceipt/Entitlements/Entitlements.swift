@@ -16,38 +16,46 @@ import StrictText
 /// }
 /// ```
 ///
-/// It takes the purchases of one receipt, of many transactions, of both, or purchases read back from a database, in any order. Pass the purchases of one
-/// customer. All queries answer from the same rules:
+/// It takes the purchases of one receipt, of many transactions, of both, or purchases read back from a database, in any
+/// order. Pass the purchases of one customer. All queries answer from the same rules:
 ///
-/// - A purchase counts from its purchase date. `clockAllowance` accepts a clock that is a little slow, so that a purchase made a second ago is not
-///   "not yet". It never delays a revocation, an upgrade or the end of a period.
-/// - If several pieces of evidence describe a transaction, they are merged value by value. If two contradict each other, the one that Apple signed later counts.
-///   What evidence cannot say is missing, not false.
-/// - The type of a product that `productTypes` states fills in what evidence does not say. If the evidence says another type, or has an end that only a subscription that
-///   renews has, the evidence counts, and ``Item/typeSource`` says so.
-/// - A revocation counts from its date ([`revocationDate`](https://developer.apple.com/documentation/appstoreserverapi/revocationdate)), and always if it has no date. The end of
-///   Family Sharing is one ([`revocationType`](https://developer.apple.com/documentation/appstoreserverapi/revocationtype)). If one transaction of a period is revoked, so is a restored transaction of that
-///   period, which has the same web order line item
+/// - A purchase counts from its purchase date. `clockAllowance` accepts a clock that is a little slow, so that a
+///   purchase made a second ago is not "not yet". It never delays a revocation, an upgrade or the end of a period.
+/// - If several pieces of evidence describe a transaction, they are merged value by value. If two contradict each
+///   other, the one that Apple signed later counts. What evidence cannot say is missing, not false.
+/// - The type of a product that `productTypes` states fills in what evidence does not say. If the evidence says another
+///   type, or has an end that only a subscription that renews has, the evidence counts, and ``Item/typeSource`` says
+///   so.
+/// - A revocation counts from its date
+///   ([`revocationDate`](https://developer.apple.com/documentation/appstoreserverapi/revocationdate)), and always if it
+///   has no date. The end of Family Sharing is one
+///   ([`revocationType`](https://developer.apple.com/documentation/appstoreserverapi/revocationtype)). If one
+///   transaction of a period is revoked, so is a restored transaction of that period, which has the same web order line
+///   item
 ///   ([`web_order_line_item_id`](https://developer.apple.com/documentation/appstorereceipts/web_order_line_item_id)).
-/// - An upgrade, or a crossgrade of the same duration, begins at once and ends the period that it replaces. A downgrade begins at the renewal
-///   ([Auto-renewable subscriptions](https://developer.apple.com/app-store/subscriptions/#ranking)). A cancellation date on a period that a later one overlaps is
-///   therefore the date of an upgrade, and not of a refund.
+/// - An upgrade, or a crossgrade of the same duration, begins at once and ends the period that it replaces. A downgrade
+///   begins at the renewal ([Auto-renewable
+///   subscriptions](https://developer.apple.com/app-store/subscriptions/#ranking)). A cancellation date on a period
+///   that a later one overlaps is therefore the date of an upgrade, and not of a refund.
 /// - A prorated refund takes its part of a consumable's quantity
 ///   ([`revocationPercentage`](https://developer.apple.com/documentation/storekit/transaction/revocationpercentage)).
-///   The facts of a revocation count together: after a prorated refund, a revocation that was signed later without a type or percentage is of the whole. A receipt
-///   contains the date of a revocation, but neither its type nor its percentage, so a later receipt with the same date leaves them as they are.
+///   The facts of a revocation count together: after a prorated refund, a revocation that was signed later without a
+///   type or percentage is of the whole. A receipt contains the date of a revocation, but neither its type nor its
+///   percentage, so a later receipt with the same date leaves them as they are.
 /// - The quantity of an auto-renewable subscription is the number of seats, and the subscription is one, whatever the
 ///   number. If the buyer adds seats, the period has several transactions
 ///   ([Apple's page](https://developer.apple.com/documentation/appstoreserverapi/additionaltransactionreason)).
 ///   A refund ends the buyer's access if it is known of all of them, at the latest of their dates. The refund of some
 ///   seats of a transaction never ends it
 ///   ([`revokedSeatQuantity`](https://developer.apple.com/documentation/appstoreserverapi/revokedseatquantity)).
-/// - While Apple retries a charge, only a billing grace period gives access, until `gracePeriodExpiresDate`
-///   ([Reducing involuntary subscriber churn](https://developer.apple.com/documentation/storekit/reducing-involuntary-subscriber-churn)).
-///   A price increase without consent
-///   ([`priceIncreaseStatus`](https://developer.apple.com/documentation/appstoreserverapi/priceincreasestatus)) never ends a period that is paid.
-/// - The earliest ending determines the reason: a period that was replaced before its end is ``Access/upgraded(at:)``, and one that was refunded
-///   before its end is ``Access/revoked(at:)``.
+/// - While Apple retries a charge, only a billing grace period gives access, until `gracePeriodExpiresDate` ([Reducing
+///   involuntary subscriber
+///   churn](https://developer.apple.com/documentation/storekit/reducing-involuntary-subscriber-churn)). A price
+///   increase without consent
+///   ([`priceIncreaseStatus`](https://developer.apple.com/documentation/appstoreserverapi/priceincreasestatus)) never
+///   ends a period that is paid.
+/// - The earliest ending determines the reason: a period that was replaced before its end is ``Access/upgraded(at:)``,
+///   and one that was refunded before its end is ``Access/revoked(at:)``.
 public struct Entitlements: Sendable {
     /// The date for which everything was decided.
     public let date: Instant
@@ -64,7 +72,8 @@ public struct Entitlements: Sendable {
 
     /// A transaction with the access that it gives.
     public struct Item: Hashable, Sendable {
-        /// The purchase, merged from all evidence about its transaction. If only the app states the type of the product, it is here, too.
+        /// The purchase, merged from all evidence about its transaction. If only the app states the type of the
+        /// product, it is here, too.
         public let purchase: Purchase
         /// The source of the product's type.
         public let typeSource: TypeSource
@@ -76,8 +85,8 @@ public struct Entitlements: Sendable {
         public let accessEndDate: Instant?
         /// How long a non-renewing subscription lasts; `nil` for any other product.
         ///
-        /// ``accessEndDate`` is its purchase date and this length, also if another one still runs then: two that overlap,
-        /// overlap. If yours follow each other, count them from the purchase dates.
+        /// ``accessEndDate`` is its purchase date and this length, also if another one still runs then: two that
+        /// overlap, overlap. If yours follow each other, count them from the purchase dates.
         public var length: Length? {
             guard purchase.productType == .nonRenewingSubscription else { return nil }
             return statedType?.lengthInDays.map(Length.days) ?? .unknown
@@ -114,15 +123,15 @@ public struct Entitlements: Sendable {
         /// The key of a period is that of its earliest known transaction. If an earlier one arrives, or if it turns out
         /// whose the purchase is, the key that it had is among ``formerPurchaseKeys``.
         ///
-        /// Without a key, do not grant: ask for a transaction of StoreKit 2, which has one. Only receipts from Xcode are
-        /// known to lack the id.
+        /// Without a key, do not grant: ask for a transaction of StoreKit 2, which has one. Only receipts from Xcode
+        /// are known to lack the id.
         public var purchaseKey: String? { (keys ?? PurchaseKeys(of: purchase))?.key.string }
         /// The keys that the purchase can have had when less was known: those of its other transactions alone, those of
         /// other dates (old receipts date a transaction by its restoration), and of a member's, those that they would
         /// have as the buyer's. A receipt does not say who is a member.
         ///
-        /// There are at most 64, those of this transaction first. Together, the items with one ``purchaseKey`` have all.
-        /// None is the ``purchaseKey`` of another item.
+        /// There are at most 64, those of this transaction first. Together, the items with one ``purchaseKey`` have
+        /// all. None is the ``purchaseKey`` of another item.
         ///
         /// If the same account was granted the purchase under one of them, it has the purchase already. If another
         /// account was, that is another purchase: the buyer's, whose transaction a member's can resemble.
@@ -132,7 +141,8 @@ public struct Entitlements: Sendable {
         /// The first known transaction of the purchase or period. It changes when an earlier one arrives.
         @_spi(Ledger) @_spi(Surfaces) public var firstTransactionID: String { firstTransaction.string }
         let firstTransaction: UTF8Bytes
-        /// The signer and the date of the verification of the evidence that was signed last; `nil` for a stored purchase.
+        /// The signer and the date of the verification of the evidence that was signed last; `nil` for a stored
+        /// purchase.
         public let verification: SignerVerification?
 
         /// The transaction's identifier. A restored copy has another: grant by ``purchaseKey``.
@@ -181,7 +191,8 @@ public struct Entitlements: Sendable {
     ///   - purchases: The purchases of one customer.
     ///   - renewals: What is known about the renewals of the subscriptions among them.
     ///   - date: The date to decide for, usually `.now`.
-    ///   - clockAllowance: How far a purchase date may be in the future, for clocks that are slow; by default 5 minutes. A negative allowance counts as zero.
+    ///   - clockAllowance: How far a purchase date may be in the future, for clocks that are slow; by default 5
+    ///     minutes. A negative allowance counts as zero.
     ///   - productTypes: The types of products, for purchases whose evidence does not say the type. It also says how
     ///     long a non-renewing subscription lasts.
     public init(
@@ -196,7 +207,8 @@ public struct Entitlements: Sendable {
     ///
     /// What is left out still ends what it replaced: an upgrade that was taken back brings no earlier period back.
     ///
-    /// - Parameter isLeftOut: Takes the items of one purchase or period, which its restored transactions share; `nil` to leave out nothing.
+    /// - Parameter isLeftOut: Takes the items of one purchase or period, which its restored transactions share; `nil`
+    ///   to leave out nothing.
     @_spi(Ledger)
     public init(
         trustingStored purchases: some Sequence<Purchase>, renewals: [SubscriptionRenewal], at date: Instant,
@@ -228,7 +240,8 @@ extension Entitlements {
         case active(until: Instant)
         /// A non-consumable is owned.
         case owned
-        /// A consumable. Each is granted once: it gives no lasting access. The quantity is less than what was bought after a prorated refund.
+        /// A consumable. Each is granted once: it gives no lasting access. The quantity is less than what was bought
+        /// after a prorated refund.
         case consumable(quantity: Int)
         /// The purchase begins later. Apple signs renewals up to a day before they begin.
         case notYet(from: Instant)
@@ -251,8 +264,8 @@ extension Entitlements {
             }
         }
 
-        /// A Boolean value that indicates whether the transaction can be granted: it gives access, or it is a ``consumable(quantity:)`` with a quantity
-        /// of at least 1.
+        /// A Boolean value that indicates whether the transaction can be granted: it gives access, or it is a
+        /// ``consumable(quantity:)`` with a quantity of at least 1.
         public var isGrantable: Bool {
             if case .consumable(let quantity) = self { quantity > 0 } else { givesAccess }
         }
@@ -359,8 +372,8 @@ extension Entitlements {
 
     /// Returns whether a product gives access: a subscription that is active, or a non-consumable that is owned.
     ///
-    /// A subscription that was upgraded gives access to the new product only. Consumables, and non-renewing subscriptions
-    /// of unknown length, give no access.
+    /// A subscription that was upgraded gives access to the new product only. Consumables, and non-renewing
+    /// subscriptions of unknown length, give no access.
     ///
     /// - Parameter productID: The product's identifier, which is compared byte for byte.
     public func isActive(_ productID: String) -> Bool {
@@ -415,13 +428,15 @@ extension Entitlements {
 
     /// Returns what the purchases say about the introductory offer of a subscription group.
     ///
-    /// - Parameter productIDs: The identifiers of all products of the group. A customer can use one offer for all of them together.
+    /// - Parameter productIDs: The identifiers of all products of the group. A customer can use one offer for all of
+    ///   them together.
     public func introductoryOffer(of productIDs: some Sequence<String>) -> IntroductoryOfferUse {
         let group = Set(productIDs.map(UTF8Bytes.init))
         return introductoryOffer { group.contains(UTF8Bytes($0.productID)) }
     }
 
-    /// Returns what the purchases say about the introductory offer of a subscription group. Receipts do not contain the group.
+    /// Returns what the purchases say about the introductory offer of a subscription group. Receipts do not contain the
+    /// group.
     ///
     /// - Parameter id: The identifier of the group in App Store Connect.
     public func introductoryOffer(inGroup id: String) -> IntroductoryOfferUse {
@@ -439,9 +454,11 @@ extension Entitlements {
 
 /// What purchases say about an introductory offer.
 ///
-/// They cannot prove that a customer is eligible: a receipt does not contain later purchases, or those of other Apple accounts.
+/// They cannot prove that a customer is eligible: a receipt does not contain later purchases, or those of other Apple
+/// accounts.
 public enum IntroductoryOfferUse: Hashable, Sendable {
-    /// The customer has used an offer: this purchase was a free trial or had an introductory price. A refund does not change that.
+    /// The customer has used an offer: this purchase was a free trial or had an introductory price. A refund does not
+    /// change that.
     case used(Entitlements.Item)
     /// The purchases contain no offer. Ask the App Store Server API or StoreKit about eligibility.
     case notSeen

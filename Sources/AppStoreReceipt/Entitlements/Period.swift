@@ -1,7 +1,8 @@
 import Instants
 import StrictText
 
-/// What all transactions of one purchase or period have in common: a restored transaction has a new id, but is for the same period.
+/// What all transactions of one purchase or period have in common: a restored transaction has a new id, but is for the
+/// same period.
 struct Period {
     /// How a purchase ended.
     enum Reason { case expired, revoked, upgraded }
@@ -53,7 +54,8 @@ struct Period {
         replacedBeforeStart != nil || revoked.map { $0 > .distantPast && $0 <= start } ?? false
     }
 
-    /// The date Apple refunded or revoked the purchase, which takes it back even if it had ended before; `distantPast` if the date is not known.
+    /// The date Apple refunded or revoked the purchase, which takes it back even if it had ended before; `distantPast`
+    /// if the date is not known.
     ///
     /// The cancellation of a period that was upgraded is no refund. Apple dates it within seconds of the upgrade.
     private var takenBack: Instant? {

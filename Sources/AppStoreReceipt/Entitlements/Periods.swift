@@ -49,8 +49,8 @@ struct Source {
     }
 }
 
-/// An identifier of an app's purchases, compared byte for byte. The sandbox never meets production, apps never meet each other, and members to whom seats
-/// are assigned meet neither the buyer nor each other.
+/// An identifier of an app's purchases, compared byte for byte. The sandbox never meets production, apps never meet
+/// each other, and members to whom seats are assigned meet neither the buyer nor each other.
 private struct AppKey: Hashable {
     let environment: AppStoreEnvironment?
     let bundleID: UTF8Bytes?
@@ -77,8 +77,8 @@ private struct AppKey: Hashable {
 
     /// What restored transactions of a purchase have in common with it.
     ///
-    /// For a subscription, it is the web order line item of the period; for a non-consumable, which is bought once, the original transaction. Both are of
-    /// the same product.
+    /// For a subscription, it is the web order line item of the period; for a non-consumable, which is bought once, the
+    /// original transaction. Both are of the same product.
     init?(sharedBy purchase: Purchase) {
         if purchase.productType == .nonConsumable {
             self.init(purchase.originalTransactionID, of: purchase, productID: purchase.productID)
@@ -327,7 +327,8 @@ struct Periods {
             guard let next, let expires = period.expires, periods[next].start < expires else { return nil }
             return periods[next].start
         }
-        // Only an upgrade begins within the period it follows. That of the same product is a renewal, unless Apple says otherwise.
+        // Only an upgrade begins within the period it follows. That of the same product is a renewal, unless Apple says
+        // otherwise.
         var replaced = start(nextOther)
         if period.isUpgraded || period.revoked.map({ $0 > .distantPast }) ?? false, let start = start(next) {
             replaced = min(start, replaced ?? start)
@@ -422,8 +423,8 @@ struct Periods {
         )
     }
 
-    /// Removes former keys that another purchase has now, which would be granted again and again: a member's can have been
-    /// granted as the buyer's, and restored transactions of several periods can have had one date.
+    /// Removes former keys that another purchase has now, which would be granted again and again: a member's can have
+    /// been granted as the buyer's, and restored transactions of several periods can have had one date.
     private func separateKeys(of items: inout [Entitlements.Item?]) {
         guard items.contains(where: { $0.map { $0.keys != nil || $0.purchase.canHaveFormerKeys } ?? false })
         else { return }

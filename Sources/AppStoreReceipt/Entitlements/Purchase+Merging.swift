@@ -1,7 +1,8 @@
 import Instants
 import StrictText
 
-/// The place of a purchase among others: by purchase date, then by end, then by identifiers, so that the order of the evidence decides nothing.
+/// The place of a purchase among others: by purchase date, then by end, then by identifiers, so that the order of the
+/// evidence decides nothing.
 ///
 /// It is made once for each purchase, and compared often.
 struct PurchaseOrder {
@@ -23,8 +24,9 @@ struct PurchaseOrder {
 
 /// The place of evidence about a transaction or a subscription: by the date of its signature.
 ///
-/// What was signed together is ordered so that a revocation, the larger part of two, an upgrade and the larger values count, and then by its text.
-/// The longer text of renewal information counts: an earlier version of this library stored fewer of its values.
+/// What was signed together is ordered so that a revocation, the larger part of two, an upgrade and the larger values
+/// count, and then by its text. The longer text of renewal information counts: an earlier version of this library
+/// stored fewer of its values.
 struct SignatureOrder {
     private let values: (Instant, Int64, Int64, Int64, Int64, Int64)
     private let text: [UInt8]
@@ -77,12 +79,14 @@ extension Purchase {
         }
     }
 
-    /// Whether the evidence would say that only a part was revoked. A receipt, which does not say whether the purchase was upgraded either, would not.
+    /// Whether the evidence would say that only a part was revoked. A receipt, which does not say whether the purchase
+    /// was upgraded either, would not.
     private var saysRevokedPart: Bool { isUpgraded != nil || revocationType != nil || revocationPercentage != nil }
 }
 
 extension Purchase {
-    /// The web order line item that an id names. StoreKit Testing in Xcode writes `0` in every transaction: it names none.
+    /// The web order line item that an id names. StoreKit Testing in Xcode writes `0` in every transaction: it names
+    /// none.
     static func lineItem(_ id: String?) -> String? {
         id.flatMap { $0.isEmpty ? nil : $0.nonZero }
     }

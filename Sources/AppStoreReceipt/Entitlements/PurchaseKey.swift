@@ -142,11 +142,11 @@ extension Purchase {
 
     /// The key of the transaction alone; `nil` if this host's libcrypto has no memory.
     ///
-    /// It does not depend on what a receipt cannot say, on the line item, which some evidence lacks, or on the end, which
-    /// an extension moves. A receipt has dates in seconds.
+    /// It does not depend on what a receipt cannot say, on the line item, which some evidence lacks, or on the end,
+    /// which an extension moves. A receipt has dates in seconds.
     ///
-    /// Old receipts date what was restored by the restoration, several periods alike. Of one that had ended by then, only
-    /// the end is known.
+    /// Old receipts date what was restored by the restoration, several periods alike. Of one that had ended by then,
+    /// only the end is known.
     fileprivate func key(of owner: Owner, original: String? = nil, at date: Instant) -> UTF8Bytes? {
         var period = ""
         if let end = expiresDate?.secondsSince1970, productType?.renews ?? true {

@@ -2,8 +2,9 @@ public import Instants
 
 /// The state of a subscription at a date.
 ///
-/// The periods of a subscription have the same original transaction id, which does not change with renewals, upgrades and downgrades within a subscription
-/// group. (A migration changes it, and `previousOriginalTransactionID` joins the two.)
+/// The periods of a subscription have the same original transaction id, which does not change with renewals, upgrades
+/// and downgrades within a subscription group. (A migration changes it, and `previousOriginalTransactionID` joins the
+/// two.)
 public struct Subscription: Hashable, Sendable {
     /// All periods, ordered by purchase date. Those that begin after the date are among them.
     ///
@@ -14,13 +15,15 @@ public struct Subscription: Hashable, Sendable {
     /// The date access ends or ended: the end of the last period that follows ``currentPeriod`` without a gap. If it is
     /// not known when access ended, it is the start of that period.
     public let expiresDate: Instant
-    /// A Boolean value that indicates whether access continues after the end of the period, because Apple is still trying to charge.
+    /// A Boolean value that indicates whether access continues after the end of the period, because Apple is still
+    /// trying to charge.
     public let isInGracePeriod: Bool
-    /// What Apple signed last about the next renewal; `nil` if it is not known what comes after ``expiresDate``, and for
-    /// family members and for members to whom a seat is assigned, whose buyer renews.
+    /// What Apple signed last about the next renewal; `nil` if it is not known what comes after ``expiresDate``, and
+    /// for family members and for members to whom a seat is assigned, whose buyer renews.
     ///
     /// It is of the same environment, app and original transaction, whatever the order in which it arrived. It ages:
-    /// see ``SubscriptionRenewal/signedDate``. Receipts and transactions do not contain it. Ask the App Store Server API (Get All Subscription Statuses), or pass renewal information and notifications.
+    /// see ``SubscriptionRenewal/signedDate``. Receipts and transactions do not contain it. Ask the App Store Server
+    /// API (Get All Subscription Statuses), or pass renewal information and notifications.
     public let renewal: SubscriptionRenewal?
 
     /// The original transaction id; after a migration, the latest.

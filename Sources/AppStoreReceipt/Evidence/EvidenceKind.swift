@@ -1,11 +1,12 @@
 import SignatureTrust
 import StrictText
 
-/// The kinds of signed evidence, by their form. A new kind is a case and its rows in this file, a case of ``VerifiedEvidence``, and the file of its steps. A new kind of JWS
-/// needs none of this: see ``JWSKind``.
+/// The kinds of signed evidence, by their form. A new kind is a case and its rows in this file, a case of
+/// ``VerifiedEvidence``, and the file of its steps. A new kind of JWS needs none of this: see ``JWSKind``.
 package enum EvidenceKind: Hashable, Sendable { case receipt, jws, transactionReceipt }
 
-/// The members of a JSON object in which Apple puts evidence: requests to verifyReceipt, notifications, and answers of the App Store Server API.
+/// The members of a JSON object in which Apple puts evidence: requests to verifyReceipt, notifications, and answers of
+/// the App Store Server API.
 enum EvidenceMember: String, CaseIterable {
     case receiptData = "receipt-data"
     case signedPayload, signedTransactionInfo, signedRenewalInfo, signedAppTransactionInfo
@@ -14,7 +15,8 @@ enum EvidenceMember: String, CaseIterable {
 // MARK: - The form
 
 extension EvidenceKind {
-    /// The kinds that are recognized by how they begin; no text begins like two of them. Any other text counts as a receipt.
+    /// The kinds that are recognized by how they begin; no text begins like two of them. Any other text counts as a
+    /// receipt.
     static let recognizable: [EvidenceKind] = [.transactionReceipt, .jws]
 
     /// Returns whether a text begins like this kind.
@@ -34,7 +36,8 @@ extension EvidenceKind {
         }
     }
 
-    /// Whether a caller who accepts only this kind may also send it in a JSON object. (A property list begins with `{`, too.)
+    /// Whether a caller who accepts only this kind may also send it in a JSON object. (A property list begins with `{`,
+    /// too.)
     var canBeMember: Bool { self != .transactionReceipt }
 
     /// The armor of a text of this kind, and the content in it; no content if there is no armor around it.

@@ -7,7 +7,8 @@ public struct UnverifiedEvidence: Sendable {
     /// The wrappers around the evidence.
     var layers = Layers()
 
-    /// The names of what was around the evidence, outermost first, such as `unity`; empty if nothing was. <doc:WhatClientsSend> lists them.
+    /// The names of what was around the evidence, outermost first, such as `unity`; empty if nothing was.
+    /// <doc:WhatClientsSend> lists them.
     public var unwrapped: [String] { layers.names }
 
     init(parts: [EvidencePart], jws: UnverifiedJWS? = nil) {

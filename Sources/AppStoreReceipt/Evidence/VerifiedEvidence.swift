@@ -31,7 +31,8 @@ extension VerifiedEvidence {
         }
     }
 
-    /// The environment in which the evidence was signed. That of a transaction receipt is inferred: see ``TransactionReceipt/inferredEnvironment``.
+    /// The environment in which the evidence was signed. That of a transaction receipt is inferred: see
+    /// ``TransactionReceipt/inferredEnvironment``.
     public var environment: AppStoreEnvironment? {
         switch self {
         case .receipt(let receipt): receipt.environment
@@ -60,8 +61,8 @@ extension VerifiedEvidence {
     /// The purchases that the evidence proves.
     ///
     /// A receipt has any number of purchases. A transaction has one, and so has a notification that contains a
-    /// transaction. Other evidence has none, and so has evidence without an app or an environment, which is accepted only
-    /// if the policy asks for neither.
+    /// transaction. Other evidence has none, and so has evidence without an app or an environment, which is accepted
+    /// only if the policy asks for neither.
     public var purchases: [VerifiedPurchase] {
         switch self {
         case .receipt(let receipt): Array(receipt.purchases)
@@ -134,7 +135,8 @@ extension VerifiedEvidence {
 }
 
 extension VerifiedEvidence {
-    /// The names of what was around the evidence, outermost first, such as `unity`; empty if nothing was. <doc:WhatClientsSend> lists them.
+    /// The names of what was around the evidence, outermost first, such as `unity`; empty if nothing was.
+    /// <doc:WhatClientsSend> lists them.
     public var unwrapped: [String] { layers.names }
 
     /// The wrappers around the evidence.

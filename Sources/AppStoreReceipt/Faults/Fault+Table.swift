@@ -2,7 +2,8 @@ import SignatureTrust
 import SpanASN1
 import StrictText
 
-// The table of faults. The code of a row is the raw value of the kind that the check found. Kinds of the modules below explain themselves.
+// The table of faults. The code of a row is the raw value of the kind that the check found. Kinds of the modules below
+// explain themselves.
 
 extension VerificationError.Reason {
     /// The row of this reason.
@@ -217,7 +218,8 @@ extension SignatureTrustError.Kind {
         func row(saying words: String? = nil, _ advice: @autoclosure @escaping @Sendable () -> Advice) -> Fault {
             Fault(rawValue, stage, .forger, words ?? explanation, advice)
         }
-        /// A receipt without the parts of one is as good as damaged. The certificates of a JWS are in its header, where others put them.
+        /// A receipt without the parts of one is as good as damaged. The certificates of a JWS are in its header, where
+        /// others put them.
         func structure() -> Fault {
             kind == .receipt && stage == .signature
                 ? Fault(rawValue, .container, .client, explanation, { .foreignStructure }) : row(.foreignStructure)
@@ -496,6 +498,7 @@ extension Fault {
         return all
     }()
 
-    /// The row of a code; `nil` for one that this version does not know. A code of several stages has the row of the first.
+    /// The row of a code; `nil` for one that this version does not know. A code of several stages has the row of the
+    /// first.
     @_spi(Surfaces) public static func named(_ code: String) -> Fault? { all.first { $0.code.hasSameBytes(as: code) } }
 }

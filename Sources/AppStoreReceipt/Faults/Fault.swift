@@ -21,7 +21,8 @@
     public private(set) var party: Party
     /// A clause that says what is wrong.
     public let explanation: String
-    /// Advice is made when it is asked for: codes and categories are asked for more often, also where memory has run out.
+    /// Advice is made when it is asked for: codes and categories are asked for more often, also where memory has run
+    /// out.
     private let makeAdvice: @Sendable () -> Advice
 
     /// One or two sentences that say what to do, in the words of an audience.
@@ -43,10 +44,12 @@
         Fault(code, stage, .client, InputError.Kind.truncated.fault.explanation, { .cutOff(truncation.cut) })
     }
 
-    /// The place in the article *The client sends something else* that is about the code; `nil` for a code that it does not name.
+    /// The place in the article *The client sends something else* that is about the code; `nil` for a code that it does
+    /// not name.
     public var page: String? { InputError.Kind.namesWhatClientsSend(code) ? "WhatClientsSend.md#\(code)" : nil }
 
-    /// The fault of a signed part of a notification, which a trusted authority has signed: what is wrong with it is not the client's fault.
+    /// The fault of a signed part of a notification, which a trusted authority has signed: what is wrong with it is not
+    /// the client's fault.
     var ofSignedPart: Fault {
         guard stage != .policy, party == .client || party == .forger else { return self }
         var fault = self
@@ -64,7 +67,8 @@ extension Fault.Party {
         }
     }
 
-    /// The category if the evidence is one piece of several. What the library or the options cannot decide is then a refusal of that piece alone.
+    /// The category if the evidence is one piece of several. What the library or the options cannot decide is then a
+    /// refusal of that piece alone.
     @_spi(Surfaces) public var categoryAmongOthers: VerificationError.Category {
         switch self {
         case .library, .configuration: .client

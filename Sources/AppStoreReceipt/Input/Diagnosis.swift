@@ -1,6 +1,7 @@
 import StrictText
 
-// What was refused, and is no evidence: only after a refusal the bytes are looked at once more, to say what they are. The result is an error in every case.
+// What was refused, and is no evidence: only after a refusal the bytes are looked at once more, to say what they are.
+// The result is an error in every case.
 
 /// What was found out about refused bytes.
 struct Finding: Hashable, Sendable {
@@ -91,7 +92,8 @@ extension VerificationError {
     }
 }
 
-/// The forms of what is no evidence, in the order in which they are looked for. Each takes time and memory linear in the text.
+/// The forms of what is no evidence, in the order in which they are looked for. Each takes time and memory linear in
+/// the text.
 struct Diagnosis {
     private let unwrapper: Unwrapper
 
@@ -276,7 +278,8 @@ extension Span<UInt8> {
         return tokens.contains { $0.utf8.count == count && hasLetters($0, at: 0) } || isDataDescription
     }
 
-    /// Where the text has what a language writes around a string, or what a person leaves of evidence; `nil` if it has neither.
+    /// Where the text has what a language writes around a string, or what a person leaves of evidence; `nil` if it has
+    /// neither.
     fileprivate var leakedOffset: Int? {
         for prefix in ["optional(", "b'", "b\"", "bearer ", "some(", "'", "data("] where hasLetters(prefix, at: 0) {
             return 0
@@ -317,7 +320,8 @@ extension Span<UInt8> {
         return false
     }
 
-    /// Whether the text is the hexadecimal of a SEQUENCE, with what languages write around it: `<30820…>`, `0x30820…`, `{length = 5000, bytes = 0x30820…`, `\x30\x82\x0…`.
+    /// Whether the text is the hexadecimal of a SEQUENCE, with what languages write around it: `<30820…>`, `0x30820…`,
+    /// `{length = 5000, bytes = 0x30820…`, `\x30\x82\x0…`.
     fileprivate var isHexadecimal: Bool {
         var position = 0
         if self[0] == .openingBrace || self[0] == UInt8(ascii: "0") {
@@ -341,7 +345,8 @@ extension Span<UInt8> {
         return digits.count == 32 && digits[0] == 3 && digits[1] == 0 && digits[2] == 8
     }
 
-    /// The bytes of base64 in any alphabet and in lines, without a last group that ends early, and the number of all that arrived; `nil` if the text has other characters.
+    /// The bytes of base64 in any alphabet and in lines, without a last group that ends early, and the number of all
+    /// that arrived; `nil` if the text has other characters.
     fileprivate var decodedGroups: (bytes: [UInt8], count: Int)? {
         var letters: [UInt8] = []
         var end = count

@@ -52,7 +52,8 @@ package struct InputError: Error, Hashable, Sendable {
         case hexadecimal
         /// The input is a text in UTF-16.
         case utf16 = "utf-16"
-        /// The input is how a language writes a value or the lack of one, or has been shortened or set for people to read.
+        /// The input is how a language writes a value or the lack of one, or has been shortened or set for people to
+        /// read.
         case leakedText = "leaked-text"
     }
 

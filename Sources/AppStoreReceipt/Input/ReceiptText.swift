@@ -85,7 +85,8 @@ struct ReceiptText: ~Escapable {
 
     // MARK: Base64
 
-    /// Decodes all of the text as base64. The base64 decoder handles whitespace at the start, because it could be a `+`.
+    /// Decodes all of the text as base64. The base64 decoder handles whitespace at the start, because it could be a
+    /// `+`.
     private func base64(_ maximumReceiptByteCount: Int) throws(InputError) -> [UInt8] {
         try Self.decode(
             text.extracting(markEnd..<text.count), at: markEnd, as: .transported, .base64, maximumReceiptByteCount)
@@ -147,7 +148,8 @@ struct ReceiptText: ~Escapable {
         return decode(string, after: &beginning, maximumReceiptByteCount)
     }
 
-    /// Reads a string of a JSON text, decoding it while its end is searched, because a large one does not fit in the processor's caches.
+    /// Reads a string of a JSON text, decoding it while its end is searched, because a large one does not fit in the
+    /// processor's caches.
     ///
     /// - Returns: The binary receipt, or the reason the string has none.
     static func readString(

@@ -81,7 +81,8 @@ extension ReceivedEvidence {
         }
     }
 
-    /// The decoded `receipt-data` of a request to verifyReceipt, a binary receipt or a property list, or the reason it has none.
+    /// The decoded `receipt-data` of a request to verifyReceipt, a binary receipt or a property list, or the reason it
+    /// has none.
     init(receiptData: Result<[UInt8], InputError>, _ limits: VerificationLimits) {
         do throws(InputError) {
             let data = try receiptData.get()

@@ -1,4 +1,5 @@
-/// Evidence as it was received: its kind, its armor, and its content without the armor. All that verifies or decodes evidence begins here.
+/// Evidence as it was received: its kind, its armor, and its content without the armor. All that verifies or decodes
+/// evidence begins here.
 ///
 /// The content is not read. A fault of the armor is thrown when the content is asked for.
 package struct ReceivedEvidence: Sendable {
@@ -6,7 +7,8 @@ package struct ReceivedEvidence: Sendable {
     package let kind: EvidenceKind
     /// The text around the content; `nil` for the compact serialization of a JWS, and if none was recognized.
     package let armor: Armor?
-    /// The other members of the JSON object that contained the evidence, as an object; empty if there are none, or none were asked for.
+    /// The other members of the JSON object that contained the evidence, as an object; empty if there are none, or none
+    /// were asked for.
     package internal(set) var otherMembers: [UInt8] = []
     /// Where the content is in the received bytes; `nil` if it was decoded.
     private let place: Range<Int>?
@@ -21,7 +23,8 @@ package struct ReceivedEvidence: Sendable {
     ///
     /// - Parameters:
     ///   - kind: The only kind that the caller accepts; `nil` for any.
-    ///   - keepsOtherMembers: Whether ``otherMembers`` is wanted, which is a copy of most of the text if there is little evidence in it.
+    ///   - keepsOtherMembers: Whether ``otherMembers`` is wanted, which is a copy of most of the text if there is
+    ///     little evidence in it.
     package init(
         _ evidence: some EvidenceSource, as kind: EvidenceKind? = nil, _ limits: VerificationLimits,
         keepsOtherMembers: Bool = false
@@ -110,8 +113,8 @@ extension ReceivedEvidence {
         mayBeWrapped = kind == nil || kind == .receipt
     }
 
-    /// Calls `body` with the evidence. If its form is at fault, the received bytes are read again: what is in a wrapper that is known is evidence as if it had been sent
-    /// alone, and what is no evidence gets its name.
+    /// Calls `body` with the evidence. If its form is at fault, the received bytes are read again: what is in a wrapper
+    /// that is known is evidence as if it had been sent alone, and what is no evidence gets its name.
     ///
     /// - Parameters:
     ///   - input: The bytes that were received.

@@ -1,8 +1,8 @@
 import StrictText
 
 extension Span<UInt8> {
-    /// The first position from `start` on that has no whitespace; `count` if there is none. A byte order mark before the
-    /// text counts as whitespace.
+    /// The first position from `start` on that has no whitespace; `count` if there is none. A byte order mark before
+    /// the text counts as whitespace.
     func endOfWhitespace(from start: Int = 0) -> Int {
         var position = start == 0 ? byteOrderMarkCount : start
         while position < count, self[position].isWhitespace { position += 1 }

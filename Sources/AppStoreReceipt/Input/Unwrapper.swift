@@ -41,8 +41,8 @@ package struct UnwrappedText: Sendable {
 
 /// Finds the evidence in what clients are known to put around it.
 ///
-/// What it finds is evidence as if it had been sent alone. Nothing is verified. Time and memory are linear in the size of the text: there are at most two layers, and
-/// the object that is read without a layer stands once in each.
+/// What it finds is evidence as if it had been sent alone. Nothing is verified. Time and memory are linear in the size
+/// of the text: there are at most two layers, and the object that is read without a layer stands once in each.
 package struct Unwrapper: Sendable {
     /// The only kind that the caller accepts; `nil` for any.
     let kind: EvidenceKind?
@@ -104,7 +104,8 @@ package struct Unwrapper: Sendable {
         isEvidence(text.bytes.span) ? .evidence(text) : inside(text)
     }
 
-    /// - Parameter isMember: Whether the text was in a member of an object that is no layer. In it, such an object is one too many.
+    /// - Parameter isMember: Whether the text was in a member of an object that is no layer. In it, such an object is
+    ///   one too many.
     private func inside(_ text: UnwrappedText, isMember: Bool = false) -> Reading {
         let content = text.bytes.span.contentRange
         guard !content.isEmpty else { return .other(text) }
@@ -333,7 +334,8 @@ extension Span<UInt8> {
         return nil
     }
 
-    /// The value of the first pair of a form whose name is that of a member with evidence, and whether another such pair has another value; `nil` for another text.
+    /// The value of the first pair of a form whose name is that of a member with evidence, and whether another such
+    /// pair has another value; `nil` for another text.
     fileprivate var formValue: (range: Range<Int>, isAmbiguous: Bool)? {
         var value: Range<Int>?
         var isAmbiguous = false
@@ -355,7 +357,8 @@ extension Span<UInt8> {
 
     /// The bytes without percent-encoding; `nil` if there is none, or a malformed one.
     ///
-    /// - Parameter isForm: Whether `+` stands for a space, as in a form, if another `+` is encoded. Who encodes none means what he writes.
+    /// - Parameter isForm: Whether `+` stands for a space, as in a form, if another `+` is encoded. Who encodes none
+    ///   means what he writes.
     fileprivate func percentDecoded(isForm: Bool = false) -> [UInt8]? {
         var (isEncoded, isPlusEncoded) = (false, false)
         for position in indices where self[position] == UInt8(ascii: "%") {
@@ -394,8 +397,8 @@ extension Span<UInt8> {
         return kept.count < count ? kept : nil
     }
 
-    /// The number of bytes that a SEQUENCE says it has, with its header, if it begins as a container of PKCS #7 does: with an object identifier. `nil` for the indefinite
-    /// length, and for anything else.
+    /// The number of bytes that a SEQUENCE says it has, with its header, if it begins as a container of PKCS #7 does:
+    /// with an object identifier. `nil` for the indefinite length, and for anything else.
     var declaredContainerCount: Int? {
         guard let header = containerHeaderCount, self[1] > 0x80 else { return nil }
         var length = 0

@@ -1,6 +1,7 @@
 import StrictText
 
-/// What clients are known to put around evidence. Each is one case and one row; the names are in the JSON and in metrics.
+/// What clients are known to put around evidence. Each is one case and one row; the names are in the JSON and in
+/// metrics.
 package enum Wrapper: String, Sendable, CaseIterable {
     // Texts
     case jsonString = "json-string"
@@ -21,7 +22,8 @@ package enum Wrapper: String, Sendable, CaseIterable {
     package struct Row: Sendable {
         /// What it is, and how it is recognized.
         package let meaning: String
-        /// The members that can have the evidence, the first that has one counts: a JWS before a receipt. A path of two names leads into an object. Empty for texts.
+        /// The members that can have the evidence, the first that has one counts: a JWS before a receipt. A path of two
+        /// names leads into an object. Empty for texts.
         package let members: [[String]]
         /// A member that must be beside them. Its value is not read.
         let companion: String?

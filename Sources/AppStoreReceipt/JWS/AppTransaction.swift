@@ -2,11 +2,12 @@ import StrictText
 
 /// The payload of an app transaction: the customer's purchase of the app itself.
 ///
-/// Apple's name is `JWSAppTransactionDecodedPayload`, and on devices `AppTransaction.jsonRepresentation`. A property is `nil` if the payload does not
-/// contain it.
+/// Apple's name is `JWSAppTransactionDecodedPayload`, and on devices `AppTransaction.jsonRepresentation`. A property is
+/// `nil` if the payload does not contain it.
 ///
-/// A verifier refuses a payload in which a member has another type than Apple documents, except for ``originalPlatform``, which decides nothing. If its value has another type, the property is `nil`, and the
-/// member is among the ``JSONObject/unknownMembers`` of ``object``.
+/// A verifier refuses a payload in which a member has another type than Apple documents, except for
+/// ``originalPlatform``, which decides nothing. If its value has another type, the property is `nil`, and the member is
+/// among the ``JSONObject/unknownMembers`` of ``object``.
 ///
 /// StoreKit also knows the type of the store: consumer, education or enterprise. Apple doesn't document its name in
 /// JSON, so it has no property, and nothing is decided from it: it is among the unknown members.
@@ -42,7 +43,8 @@ public struct AppTransaction: JWSPayload {
     public var originalPurchaseDate: Instant? { members.date(.originalPurchaseDate) }
     /// The date the customer pre-ordered the app.
     public var preorderDate: Instant? { members.date(.preorderDate) }
-    /// The date Apple signed the payload (`receiptCreationDate`), at which its certificate chain is validated by default.
+    /// The date Apple signed the payload (`receiptCreationDate`), at which its certificate chain is validated by
+    /// default.
     public var signedDate: Instant? { members.date(.receiptCreationDate) }
     /// The date the device requested the app transaction.
     public var requestDate: Instant? { members.date(.requestDate) }

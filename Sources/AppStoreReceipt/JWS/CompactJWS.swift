@@ -111,7 +111,8 @@ extension CompactJWS {
 
     /// Returns whether a text begins like a JWS: three parts of base64url, separated by dots.
     ///
-    /// The base64url of most headers begins with `e`, like that of `{"`. The base64 of a receipt always begins with `M`, and PEM with `-`; these are not searched for dots.
+    /// The base64url of most headers begins with `e`, like that of `{"`. The base64 of a receipt always begins with
+    /// `M`, and PEM with `-`; these are not searched for dots.
     static func isBeginning(of input: Span<UInt8>) -> Bool {
         let trimmed = input.trimmedRange
         guard !trimmed.isEmpty else { return false }

@@ -1,6 +1,7 @@
 import StrictText
 
-/// An object in a payload that decides nothing. Users read it as a ``JSONObject``; its members are known here for the outputs, which show dates in RFC 3339, and for minting.
+/// An object in a payload that decides nothing. Users read it as a ``JSONObject``; its members are known here for the
+/// outputs, which show dates in RFC 3339, and for minting.
 struct InformativeRecord<Member: JWSInformativeMember>: JWSRecord {
     let members: JWSMembers<Member>
 }

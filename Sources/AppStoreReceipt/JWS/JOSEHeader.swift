@@ -1,7 +1,8 @@
 import SignatureTrust
 import StrictText
 
-/// The header of a JWS (RFC 7515, 4). It uses `alg` and `x5c`, refuses members that refer to another key, and ignores the rest.
+/// The header of a JWS (RFC 7515, 4). It uses `alg` and `x5c`, refuses members that refer to another key, and ignores
+/// the rest.
 enum JOSEHeader {
     /// All names in RFC 7515 to 7518, 7797 and 8725. None may be repeated (RFC 7515, 4).
     private enum Member: String, CaseIterable {

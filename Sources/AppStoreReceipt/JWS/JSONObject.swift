@@ -26,7 +26,8 @@ public struct JSONObject: Sendable {
         }
     }
 
-    /// The members that no property shows, in their order: those that this library does not know, and those that decide nothing and have a value of another type than Apple documents.
+    /// The members that no property shows, in their order: those that this library does not know, and those that decide
+    /// nothing and have a value of another type than Apple documents.
     public var unknownMembers: [Member] {
         let names = Set(names.map(UTF8Bytes.init))
         return members.filter { !names.contains(UTF8Bytes($0.name)) }

@@ -1,7 +1,7 @@
 package import StrictText
 
-/// The kinds of JWS that Apple signs. The raw values are the names of the members of a verdict. A new kind is a line in each list of this file, a case of
-/// ``VerifiedEvidence``, and the type of its payload.
+/// The kinds of JWS that Apple signs. The raw values are the names of the members of a verdict. A new kind is a line in
+/// each list of this file, a case of ``VerifiedEvidence``, and the type of its payload.
 package enum JWSKind: String, Sendable, CaseIterable {
     case transaction
     case renewalInfo = "renewal_info"
@@ -38,7 +38,8 @@ extension JWSKind {
 
 /// The payload of a JWS whose kind is not known before, read once.
 ///
-/// The kind is known after all names were read. Until then, each member is kept for the kinds that have it. The kinds share few names.
+/// The kind is known after all names were read. Until then, each member is kept for the kinds that have it. The kinds
+/// share few names.
 struct JWSReading {
     /// The members that tell the kinds apart; each is required in its kind.
     private enum Member: String, CaseIterable {

@@ -3,8 +3,8 @@ import StrictText
 /// The members of a JSON object that Apple signed: the text as received, and the range of each known member.
 ///
 /// Decoding checks everything: the syntax of the whole object, the type of every known member, and that none of them is
-/// repeated. Therefore reading a member later cannot fail. A member that is `null` counts as absent, and so does one that decides nothing and has
-/// another type than Apple documents: it is unknown.
+/// repeated. Therefore reading a member later cannot fail. A member that is `null` counts as absent, and so does one
+/// that decides nothing and has another type than Apple documents: it is unknown.
 package struct JWSMembers<Member>: Sendable
 where Member: RawRepresentable<String> & CaseIterable & Hashable & Sendable {
     struct Entry: Sendable {
@@ -158,7 +158,8 @@ enum JWSValueType: Sendable {
 protocol JWSMember: RawRepresentable<String>, CaseIterable, Hashable, Sendable {
     static var names: JSONMembers<Self> { get }
     var valueType: JWSValueType { get }
-    /// Whether nothing is decided by the member. If its value has another type, it is unknown, and the payload is not refused.
+    /// Whether nothing is decided by the member. If its value has another type, it is unknown, and the payload is not
+    /// refused.
     var isInformative: Bool { get }
     /// The values that this version knows; `nil` if the member's values are none of an enumeration.
     var knownValues: KnownValues? { get }
@@ -220,7 +221,8 @@ extension JWSRecord {
 }
 
 extension JSONCursor {
-    /// Reads the value of a member, and returns whether it has the member's type, which only an informative member may lack.
+    /// Reads the value of a member, and returns whether it has the member's type, which only an informative member may
+    /// lack.
     mutating func check(_ member: some JWSMember) throws(JSONError) -> Bool {
         guard member.isInformative else {
             try check(member.valueType)

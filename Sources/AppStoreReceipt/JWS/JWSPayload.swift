@@ -14,7 +14,8 @@ public protocol JWSPayload: Hashable, Sendable {
 
 /// A payload whose signature and certificate chain are valid, and which the policy accepts.
 ///
-/// Only an ``AppStoreVerifier`` makes one. You can read all properties of the payload through it, such as `verified.productID`.
+/// Only an ``AppStoreVerifier`` makes one. You can read all properties of the payload through it, such as
+/// `verified.productID`.
 @dynamicMemberLookup
 public struct Verified<Payload: JWSPayload>: Hashable, Sendable {
     /// The payload as a plain value, whose type does not show that it was verified.
@@ -31,7 +32,8 @@ public struct Verified<Payload: JWSPayload>: Hashable, Sendable {
 /// The properties of a payload that a verifier uses.
 protocol JWSClaims: JWSPayload, JWSRecord, NamedContents {
     static var kind: JWSKind { get }
-    /// The members that every payload of this kind has. No kind has all required members of another, so the members determine the kind.
+    /// The members that every payload of this kind has. No kind has all required members of another, so the members
+    /// determine the kind.
     static var required: [Member] { get }
     /// The member with the signing date.
     static var dateMember: Member { get }

@@ -1,6 +1,7 @@
 import StrictText
 
-/// A member of a payload to mint, read as outputs show it: dates in RFC 3339 or milliseconds, and all other values as Apple signs them.
+/// A member of a payload to mint, read as outputs show it: dates in RFC 3339 or milliseconds, and all other values as
+/// Apple signs them.
 package struct JWSSpecifiedMember: Sendable {
     package let name: String
     package let value: Value

@@ -1,4 +1,5 @@
-// The values that both transactions and renewals have. Apple adds values from time to time, so each type keeps unknown ones.
+// The values that both transactions and renewals have. Apple adds values from time to time, so each type keeps unknown
+// ones.
 
 /// The types of ownership of a purchase.
 public struct OwnershipType: OpenStringValue {

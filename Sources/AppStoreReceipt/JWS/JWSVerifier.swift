@@ -5,8 +5,9 @@ import StrictText
 
 /// The steps from the text of a JWS to a verified payload.
 ///
-/// The rules are those for receipts: the signature over the received bytes, a chain of exactly three certificates to a pinned root, Apple's
-/// markers on them, validated at the date of signing. `alg` must be `ES256`. Rejects `jwk`, `jku` and `x5u`.
+/// The rules are those for receipts: the signature over the received bytes, a chain of exactly three certificates to a
+/// pinned root, Apple's markers on them, validated at the date of signing. `alg` must be `ES256`. Rejects `jwk`, `jku`
+/// and `x5u`.
 struct JWSVerifier: Sendable {
     let policy: VerificationPolicy
     let engine: TrustEngine
@@ -14,7 +15,8 @@ struct JWSVerifier: Sendable {
     init(policy: VerificationPolicy, engine: TrustEngine) {
         self.policy = policy
         self.engine = engine
-        // Makes the tables of names when the program starts. Where memory has run out, the Swift runtime dereferences NULL in the generic code that makes them.
+        // Makes the tables of names when the program starts. Where memory has run out, the Swift runtime dereferences
+        // NULL in the generic code that makes them.
         JOSEHeader.makeTable()
         _ = JWSReading(Array(#"{"":0}"#.utf8))
     }
@@ -86,8 +88,8 @@ struct JWSVerifier: Sendable {
 
     /// Checks in this order, so that an input has one verdict: signature, date, chain, payload, policy.
     ///
-    /// - Parameter decoded: the payload, which is needed for the date. Its other errors are reported after those of the chain. Decoding it is cheap and
-    ///   needs memory only for the known members.
+    /// - Parameter decoded: the payload, which is needed for the date. Its other errors are reported after those of the
+    ///   chain. Decoding it is cheap and needs memory only for the known members.
     func verify<Payload: JWSClaims>(
         _ decoded: Result<Payload, JSONError>, of jws: CompactJWS, _ text: Span<UInt8>,
         inheriting inherited: JWSSubject? = nil
@@ -103,7 +105,8 @@ struct JWSVerifier: Sendable {
         do throws(VerificationError) {
             date = try signingDate(decoded, jws.payload)
         } catch {
-            // There is no date at which to validate the chain. Report the payload as unreadable only if the signer is trusted.
+            // There is no date at which to validate the chain. Report the payload as unreadable only if the signer is
+            // trusted.
             if case .members = error.reason { _ = try verification(jws.certificates, key, at: nil) }
             throw error
         }

@@ -88,7 +88,8 @@ public struct NotificationSubtype: OpenStringValue {
     /// The subscription will renew with fewer seats. Apple doesn't document which type has this subtype; this library
     /// decides nothing from it.
     public static let decreaseQuantity = NotificationSubtype(rawValue: "DECREASE_QUANTITY")
-    /// For ``NotificationType/didChangeRenewalPreference`` and ``NotificationType/offerRedeemed``: the change takes effect at the next renewal.
+    /// For ``NotificationType/didChangeRenewalPreference`` and ``NotificationType/offerRedeemed``: the change takes
+    /// effect at the next renewal.
     public static let downgrade = NotificationSubtype(rawValue: "DOWNGRADE")
     /// For ``NotificationType/renewalExtension``: one subscription's date could not be extended.
     public static let failure = NotificationSubtype(rawValue: "FAILURE")
@@ -110,11 +111,13 @@ public struct NotificationSubtype: OpenStringValue {
     /// For ``NotificationType/refund``: Apple refunded some seats of a transaction, which stays valid.
     /// ``MultiSeatInfo/revokedSeatQuantity`` is their number.
     public static let seats = NotificationSubtype(rawValue: "SEATS")
-    /// For ``NotificationType/renewalExtension``: the request ended for all subscriptions. ``AppStoreNotification/summary`` has the counts.
+    /// For ``NotificationType/renewalExtension``: the request ended for all subscriptions.
+    /// ``AppStoreNotification/summary`` has the counts.
     public static let summary = NotificationSubtype(rawValue: "SUMMARY")
     /// For ``NotificationType/externalPurchaseToken``: a token has not been reported yet.
     public static let unreported = NotificationSubtype(rawValue: "UNREPORTED")
-    /// For ``NotificationType/didChangeRenewalPreference`` and ``NotificationType/offerRedeemed``: the change takes effect immediately.
+    /// For ``NotificationType/didChangeRenewalPreference`` and ``NotificationType/offerRedeemed``: the change takes
+    /// effect immediately.
     public static let upgrade = NotificationSubtype(rawValue: "UPGRADE")
     /// For ``NotificationType/expired``: the customer had turned renewal off.
     public static let voluntary = NotificationSubtype(rawValue: "VOLUNTARY")

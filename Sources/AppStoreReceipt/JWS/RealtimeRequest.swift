@@ -2,10 +2,12 @@ import StrictText
 
 /// The payload of a request to a server that chooses retention messages (`DecodedRealtimeRequestBody`).
 ///
-/// It has no bundle id. A verifier with bundle ids accepts it only if its policy also has ``VerificationPolicy/appAppleID``.
+/// It has no bundle id. A verifier with bundle ids accepts it only if its policy also has
+/// ``VerificationPolicy/appAppleID``.
 ///
-/// A verifier refuses a payload in which a member has another type than Apple documents, except for ``userLocale``, which decides nothing. If its value has another type, the property is `nil`, and the member is
-/// among the ``JSONObject/unknownMembers`` of ``object``.
+/// A verifier refuses a payload in which a member has another type than Apple documents, except for ``userLocale``,
+/// which decides nothing. If its value has another type, the property is `nil`, and the member is among the
+/// ``JSONObject/unknownMembers`` of ``object``.
 public struct RealtimeRequest: JWSPayload {
     /// The object as it was received, including the members for which this type has no property.
     public var object: JSONObject { members.object }

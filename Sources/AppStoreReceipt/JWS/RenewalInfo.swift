@@ -2,8 +2,9 @@ import StrictText
 
 /// The payload of renewal information about a subscription (`JWSRenewalInfoDecodedPayload`).
 ///
-/// It has no bundle id. Renewal information that arrives alone belongs to the app whose transactions have its ``originalTransactionID``. You must check
-/// that yourself. In a notification, it is verified together with its transaction.
+/// It has no bundle id. Renewal information that arrives alone belongs to the app whose transactions have its
+/// ``originalTransactionID``. You must check that yourself. In a notification, it is verified together with its
+/// transaction.
 ///
 /// A verifier refuses a payload in which an identifier, the environment, a product, a date, the token, or what becomes
 /// part of a ``SubscriptionRenewal`` has another type than Apple documents. The other members decide nothing:
@@ -85,7 +86,8 @@ public struct RenewalInfo: JWSPayload {
     public var deviceVerification: String? { members.string(.deviceVerification) }
     /// The UUID that is part of ``deviceVerification``.
     public var deviceVerificationNonce: String? { members.identifier(.deviceVerificationNonce) }
-    /// The part of the Advanced Commerce API; `nil` for other purchases. Decode its ``JSONObject/text`` with a type of your own.
+    /// The part of the Advanced Commerce API; `nil` for other purchases. Decode its ``JSONObject/text`` with a type of
+    /// your own.
     public var advancedCommerceInfo: JSONObject? { members.json(.advancedCommerceInfo) }
 
     static let kind = JWSKind.renewalInfo

@@ -2,8 +2,8 @@ import StrictText
 
 /// The payload of a transaction.
 ///
-/// Apple's name is `JWSTransactionDecodedPayload`, and on devices `Transaction.jsonRepresentation`. A property is `nil` if the payload does not contain it.
-/// The value itself does not show that it was verified: see ``Verified``.
+/// Apple's name is `JWSTransactionDecodedPayload`, and on devices `Transaction.jsonRepresentation`. A property is `nil`
+/// if the payload does not contain it. The value itself does not show that it was verified: see ``Verified``.
 ///
 /// A verifier refuses a payload in which an identifier, the app, the environment, the product and its type, a date, the
 /// quantity, the seats, the additional transaction reason, the revocation, the upgrade, the ownership or the token has
@@ -123,7 +123,8 @@ public struct TransactionInfo: JWSPayload {
 
     // MARK: Revocation
 
-    /// A Boolean value that indicates whether Apple has refunded or revoked the transaction. A revoked transaction grants nothing.
+    /// A Boolean value that indicates whether Apple has refunded or revoked the transaction. A revoked transaction
+    /// grants nothing.
     public var isRevoked: Bool { revocationDate != nil || revocationReason != nil || revocationType != nil }
     /// The date Apple refunded or revoked the transaction.
     public var revocationDate: Instant? { members.date(.revocationDate) }
@@ -136,7 +137,8 @@ public struct TransactionInfo: JWSPayload {
 
     // MARK: Advanced Commerce
 
-    /// The part of the Advanced Commerce API; `nil` for other purchases. Decode its ``JSONObject/text`` with a type of your own.
+    /// The part of the Advanced Commerce API; `nil` for other purchases. Decode its ``JSONObject/text`` with a type of
+    /// your own.
     public var advancedCommerceInfo: JSONObject? { members.json(.advancedCommerceInfo) }
 
     static let kind = JWSKind.transaction

@@ -1,8 +1,9 @@
 import StrictText
 
 extension VerifiedEvidence {
-    /// The places of the values that this version does not know, such as `transaction.offerType`, each once. They are kept as they were signed; the article
-    /// <doc:WhatOfflineVerificationCanKnow> says what they mean. Of a receipt, it is the type of a product.
+    /// The places of the values that this version does not know, such as `transaction.offerType`, each once. They are
+    /// kept as they were signed; the article <doc:WhatOfflineVerificationCanKnow> says what they mean. Of a receipt, it
+    /// is the type of a product.
     @_spi(Surfaces) public var unknownValues: [String] {
         switch self {
         case .receipt(let receipt):

@@ -5,11 +5,14 @@
 public struct VerifiedNotification: Hashable, Sendable {
     /// The verified payload of the notification.
     public let notification: Verified<AppStoreNotification>
-    /// The transaction of ``NotificationData`` (`signedTransactionInfo`), whose own signature was verified; `nil` if there is none.
+    /// The transaction of ``NotificationData`` (`signedTransactionInfo`), whose own signature was verified; `nil` if
+    /// there is none.
     public let transactionInfo: Verified<TransactionInfo>?
-    /// The renewal information of ``NotificationData`` (`signedRenewalInfo`), whose own signature was verified; `nil` if there is none.
+    /// The renewal information of ``NotificationData`` (`signedRenewalInfo`), whose own signature was verified; `nil`
+    /// if there is none.
     public let renewalInfo: Verified<RenewalInfo>?
-    /// The app transaction of ``NotificationAppData`` (`signedAppTransactionInfo`), whose own signature was verified; `nil` if there is none.
+    /// The app transaction of ``NotificationAppData`` (`signedAppTransactionInfo`), whose own signature was verified;
+    /// `nil` if there is none.
     public let appTransaction: Verified<AppTransaction>?
 
     /// Accesses a property of the notification, such as `verified.type`.

@@ -5,8 +5,9 @@ import StrictText
 extension JSONWriter {
     /// `{"file":…,"outer":{"0":"Production",…},"in_app":[{"1701":1,…},…],"content_bytes":505}`.
     ///
-    /// An INTEGER of at most 64 bits is a number; a UTF8String or an IA5String is text; the opaque attributes 4–7 and every other value
-    /// are `hex:` and the octets of the value. An attribute that is repeated has an array of its values, in the receipt's order.
+    /// An INTEGER of at most 64 bits is a number; a UTF8String or an IA5String is text; the opaque attributes 4–7 and
+    /// every other value are `hex:` and the octets of the value. An attribute that is repeated has an array of its
+    /// values, in the receipt's order.
     package mutating func attributes(of receipt: Receipt, file: String) {
         beginObject()
         member("file", file)

@@ -1,8 +1,8 @@
 public import StrictText
 
 extension JSONWriter {
-    /// `{"schema":1,"at":…,"next_change":…,"items":[…],"subscriptions":[…]}`, where each transaction is one item. Without
-    /// items, it has `"nothing":…` after them. The caller ends the object.
+    /// `{"schema":1,"at":…,"next_change":…,"items":[…],"subscriptions":[…]}`, where each transaction is one item.
+    /// Without items, it has `"nothing":…` after them. The caller ends the object.
     mutating func beginEntitlements(_ entitlements: Entitlements) {
         beginObject()
         member("schema", Self.schema)
@@ -103,14 +103,14 @@ extension Entitlements {
     ///
     /// Each transaction is one item with `transaction_id`, `original_transaction_id`, `product_id`, `purchase_key`,
     /// `former_purchase_keys`, `access`, `gives_access`, `grantable`, `reason`, `until`, `next_change`, `quantity`,
-    /// `purchased_quantity`, `seats`, `period_seats` and `length`, and `product_type`,
-    /// `product_type_source` (`evidence` or `setting`), `stated_product_type`, `contradicted_product_type`,
-    /// `purchase_date`, `expires_date`, `web_order_line_item_id`, `subscription_group_id`,
-    /// `additional_transaction_reason`, `ownership_type`, `app_account_token`, `bundle_id` and `environment` if they
-    /// are known. `app_transaction_id` is `null` if the evidence does not say it. `purchase_key` is ``Item/purchaseKey``
-    /// or `null`. `access` is an ``Access/code``, `gives_access` is ``Access/givesAccess``, and `grantable` is
-    /// ``Access/isGrantable``. `until` is ``Item/accessEndDate`` or `null`, and so are `reason`, `next_change`,
-    /// `purchased_quantity`, `seats`, `period_seats` and `length` (``Length/code``).
+    /// `purchased_quantity`, `seats`, `period_seats` and `length`, and `product_type`, `product_type_source`
+    /// (`evidence` or `setting`), `stated_product_type`, `contradicted_product_type`, `purchase_date`, `expires_date`,
+    /// `web_order_line_item_id`, `subscription_group_id`, `additional_transaction_reason`, `ownership_type`,
+    /// `app_account_token`, `bundle_id` and `environment` if they are known. `app_transaction_id` is `null` if the
+    /// evidence does not say it. `purchase_key` is ``Item/purchaseKey`` or `null`. `access` is an ``Access/code``,
+    /// `gives_access` is ``Access/givesAccess``, and `grantable` is ``Access/isGrantable``. `until` is
+    /// ``Item/accessEndDate`` or `null`, and so are `reason`, `next_change`, `purchased_quantity`, `seats`,
+    /// `period_seats` and `length` (``Length/code``).
     ///
     /// Each of ``subscriptions`` is one object, whose members <doc:JSONFormats> lists. Dates are in RFC 3339.
     public var json: String { json { _ in } }

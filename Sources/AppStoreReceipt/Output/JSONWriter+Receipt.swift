@@ -2,8 +2,9 @@ import Instants
 import SpanASN1
 import StrictText
 
-// A receipt as JSON, with verifyReceipt's keys if it has them: dates in RFC 3339, ids as in the receipt (a number stays a
-// number), octets in hexadecimal. A field that is absent has no key. Strings go from the payload into the text without a copy between.
+// A receipt as JSON, with verifyReceipt's keys if it has them: dates in RFC 3339, ids as in the receipt (a number stays
+// a number), octets in hexadecimal. A field that is absent has no key. Strings go from the payload into the text
+// without a copy between.
 extension JSONWriter {
     /// The object `receipt`.
     package mutating func receipt(_ receipt: Receipt) {
@@ -51,7 +52,8 @@ extension JSONWriter {
         let bytes = storage.bytes
         var cursor = ASN1Cursor(bytes.span.extracting(range))
         var isFirst = true
-        // The decoder has read every attribute. The table has no place for unknown ones, so they are read again, which cannot fail.
+        // The decoder has read every attribute. The table has no place for unknown ones, so they are read again, which
+        // cannot fail.
         while !cursor.isAtEnd, let attribute = try? AttributeView(&cursor) {
             guard isUnknown(attribute.type) else { continue }
             if isFirst {

@@ -3,11 +3,13 @@ import StrictText
 
 // The verdict on one input: one JSON object, which the command prints as one line.
 extension JSONWriter {
-    /// The version of the schema of verdicts and decisions, which the article *JSON* describes. It changes if a member changes its meaning or goes.
+    /// The version of the schema of verdicts and decisions, which the article *JSON* describes. It changes if a member
+    /// changes its meaning or goes.
     static let schema: Int64 = 1
 
-    /// `{"file":…,"verified":true,"schema":1,"trust":{…},"receipt":{…}}`, or `{"file":…,"verified":false,"schema":1,"error":{…}}`. A JWS stands under the name of its
-    /// kind, and the parts of a notification after it under theirs:
+    /// `{"file":…,"verified":true,"schema":1,"trust":{…},"receipt":{…}}`, or
+    /// `{"file":…,"verified":false,"schema":1,"error":{…}}`. A JWS stands under the name of its kind, and the parts of
+    /// a notification after it under theirs:
     /// `{"file":…,"verified":true,"schema":1,"trust":{…},"notification":{…},"transaction":{…},"renewal_info":{…}}`.
     /// What has no purchases has `"nothing":"empty-in-app"` or `"nothing":"no-product"` at the end.
     ///
@@ -48,8 +50,9 @@ extension JSONWriter {
         endObject()
     }
 
-    /// `{"file":…,"verified":false,"schema":1,"receipt":{…}}`: decoded and not verified. A JWS has its header, as received, and its parts as in a verdict; a part of no
-    /// known kind is the member `payload`. An error is as in a verdict.
+    /// `{"file":…,"verified":false,"schema":1,"receipt":{…}}`: decoded and not verified. A JWS has its header, as
+    /// received, and its parts as in a verdict; a part of no known kind is the member `payload`. An error is as in a
+    /// verdict.
     package mutating func decoding(
         _ result: Result<UnverifiedEvidence, VerificationError>, from place: EvidencePlace? = nil,
         for audience: Audience = .swift
@@ -73,7 +76,8 @@ extension JSONWriter {
         endObject()
     }
 
-    /// `{"file":…,"verified":false,"schema":1,"error":{"code":…,"message":…}}` for an input that could not be read at all.
+    /// `{"file":…,"verified":false,"schema":1,"error":{"code":…,"message":…}}` for an input that could not be read at
+    /// all.
     package mutating func failure(_ fault: SurfaceFault, message: String, from place: EvidencePlace) {
         beginVerdict(isVerified: false, place)
         error(fault, message: message)
@@ -121,9 +125,10 @@ extension JSONWriter {
         }
     }
 
-    /// `"error":{"code":…,"stage":…,"category":…,"message":…,"advice":…,"member":…,"found":…,"expected":…,"part":…,"offset":…,"offset_in":…,"form":…,"path":…}`:
-    /// what is not known is left out, and what the policy expected for an audience that may not know it. `offset` is `null` if the text was decoded in which the
-    /// fault is.
+    /// `"error":{"code":…,"stage":…,"category":…,"message":…,"advice":…,"member":…,"found":…,"expected":…,
+    /// "part":…,"offset":…,"offset_in":…,"form":…,"path":…}`:
+    /// what is not known is left out, and what the policy expected for an audience that may not know it. `offset` is
+    /// `null` if the text was decoded in which the fault is.
     mutating func error(_ error: VerificationError, for audience: Audience) {
         let fault = error.fault
         object("error") { writer in

@@ -4,8 +4,9 @@ import StrictText
 extension TransactionReceipt {
     /// The transaction receipt as a JSON object.
     ///
-    /// The keys are those of ``Receipt/json`` where it has them. Dates are in RFC 3339, ids are strings. `environment` is inferred, which
-    /// `environment_is_inferred` says; both are missing if it is unknown. Keys of `purchase-info` without a property are in `unknown_keys`.
+    /// The keys are those of ``Receipt/json`` where it has them. Dates are in RFC 3339, ids are strings. `environment`
+    /// is inferred, which `environment_is_inferred` says; both are missing if it is unknown. Keys of `purchase-info`
+    /// without a property are in `unknown_keys`.
     public var json: String { JSONWriter.text(write) }
 
     /// A value of the JSON.
@@ -85,7 +86,8 @@ extension TransactionReceipt {
 }
 
 extension VerifiedTransactionReceipt {
-    /// The verified transaction receipt as one line of JSON: `{"verified":true,"schema":1,"trust":{…},"transaction_receipt":{…}}`, with the object of
+    /// The verified transaction receipt as one line of JSON:
+    /// `{"verified":true,"schema":1,"trust":{…},"transaction_receipt":{…}}`, with the object of
     /// ``TransactionReceipt/json``.
     public var json: String { VerifiedEvidence.transactionReceipt(self).json }
 }

@@ -10,7 +10,8 @@ import SpanASN1
 /// ```
 ///
 /// The value of an attribute is DER. The value of attribute 17 is another SET OF ReceiptAttribute: one in-app purchase.
-/// Offsets in the table count from the start of the payload. Offsets in errors count from the start of the received bytes.
+/// Offsets in the table count from the start of the payload. Offsets in errors count from the start of the received
+/// bytes.
 struct PayloadDecoder: ~Escapable {
     private let bytes: Span<UInt8>
     private let baseOffset: Int
@@ -44,7 +45,8 @@ struct PayloadDecoder: ~Escapable {
 
     /// The creation date alone, which is needed to validate the signer's chain before the payload is decoded.
     ///
-    /// This function allocates nothing. For a payload that ``decode(_:baseOffset:maximumPurchaseCount:)`` accepts it returns the same date.
+    /// This function allocates nothing. For a payload that ``decode(_:baseOffset:maximumPurchaseCount:)`` accepts it
+    /// returns the same date.
     static func creationDate(_ payload: Span<UInt8>, baseOffset: Int) throws(VerificationError) -> Instant {
         var found: Instant?
         var isSeen = false
@@ -107,7 +109,8 @@ extension PayloadDecoder {
         }
     }
 
-    /// The content of the SET of an attribute 17 whose lengths all have two octets, as in purchases of 256 bytes and more.
+    /// The content of the SET of an attribute 17 whose lengths all have two octets, as in purchases of 256 bytes and
+    /// more.
     ///
     /// `30 82 LL LL  02 01 11  02 01 01  04 82 LL LL  31 82 LL LL`, where all lengths give the same end.
     ///

@@ -25,8 +25,8 @@ struct PurchaseDecoder: ~Escapable {
         }
     }
 
-    /// Reads attributes of the most common encoding, and returns the offset of the first attribute with another encoding or with a
-    /// fault, which ``readAny(at:_:_:_:index:)`` reads.
+    /// Reads attributes of the most common encoding, and returns the offset of the first attribute with another
+    /// encoding or with a fault, which ``readAny(at:_:_:_:index:)`` reads.
     ///
     /// `30 L  02 02 06 TT  02 01 01  04 L−9  tag L−11 …`, all lengths short and giving the same end, type 1701–1722.
     @inline(never)
@@ -128,8 +128,8 @@ private struct AttributeWords: BitwiseCopyable {
 extension Span<UInt8> {
     /// Words of 8 octets, the first in the lowest byte.
     ///
-    /// This is safe: the bounds are checked, and `Words` consists of integers, for which all bits are valid. (Loads of one
-    /// checked octet after the other cost the hot loop a third of its speed.)
+    /// This is safe: the bounds are checked, and `Words` consists of integers, for which all bits are valid. (Loads of
+    /// one checked octet after the other cost the hot loop a third of its speed.)
     @inline(__always)
     func load<Words: BitwiseCopyable>(at offset: Int, as words: Words.Type) -> Words {
         unsafe bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: words)
@@ -159,8 +159,8 @@ extension Span<UInt8> {
 }
 
 extension UInt64 {
-    /// The value of an INTEGER's content, 1 to 8 octets of which the first is the lowest byte of this word; `nil` when it is negative or not in
-    /// the fewest octets: the first nine bits must not all be 0 (X.690, 8.3.2).
+    /// The value of an INTEGER's content, 1 to 8 octets of which the first is the lowest byte of this word; `nil` when
+    /// it is negative or not in the fewest octets: the first nine bits must not all be 0 (X.690, 8.3.2).
     @inline(__always)
     fileprivate func minimalInteger(octetCount: UInt64) -> UInt64? {
         let content = byteSwapped

@@ -69,7 +69,8 @@ struct PurchaseField {
 
     var bit: UInt32 { 1 &<< UInt32(index) }
 
-    /// The index of the value in a ``PurchaseEntry``: five less from 1717 on. The attributes 1714–1718 and 1722 have no value, but a number that others have, too.
+    /// The index of the value in a ``PurchaseEntry``: five less from 1717 on. The attributes 1714–1718 and 1722 have no
+    /// value, but a number that others have, too.
     var slot: Int { Int((index &- index >> 4 &* 5) & 15) }
 
     @inline(__always)

@@ -40,7 +40,8 @@ extension AttributeValues {
     @inline(__always)
     func bytes(_ type: AttributeType) -> ByteRange? { bits(type).map(ByteRange.init(bits:)) }
 
-    /// Whether a typed field shows the value of an attribute. The value of an inferred attribute can have another format than its field.
+    /// Whether a typed field shows the value of an attribute. The value of an inferred attribute can have another
+    /// format than its field.
     func shows(_ row: AttributeType.Row) -> Bool { row.source != .inferred || has(row.type) }
 }
 

@@ -2,13 +2,14 @@ import StrictText
 
 /// The UUID that an app sets for the account that makes a purchase (`appAccountToken`).
 ///
-/// Two tokens are equal if they differ in nothing but the case of letters: apps write UUIDs in uppercase, and Apple signs
-/// them in lowercase. With the module `AppStoreReceiptFoundation`, a token can be made from a `UUID`.
+/// Two tokens are equal if they differ in nothing but the case of letters: apps write UUIDs in uppercase, and Apple
+/// signs them in lowercase. With the module `AppStoreReceiptFoundation`, a token can be made from a `UUID`.
 public struct AppAccountToken: Hashable, Sendable, CustomStringConvertible {
     /// The token in lowercase.
     public let description: String
 
-    /// Creates a token from the text of a UUID, such as `9C3E0A4F-1C5D-4B0E-8A57-3D0B8D1B6F00`; `nil` for any other text.
+    /// Creates a token from the text of a UUID, such as `9C3E0A4F-1C5D-4B0E-8A57-3D0B8D1B6F00`; `nil` for any other
+    /// text.
     ///
     /// - Parameter uuid: 32 hexadecimal digits in groups of 8, 4, 4, 4 and 12 (RFC 9562, 4).
     public init?(_ uuid: String) {

@@ -24,7 +24,8 @@ public struct ProductType: OpenStringValue {
     /// Whether it is a subscription that renews.
     var renews: Bool { self == .autoRenewableSubscription || self == .freeSubscription }
 
-    /// Creates the type of a number in attribute 1707 of a receipt, whose meaning is inferred. The name of an unknown number is the number itself.
+    /// Creates the type of a number in attribute 1707 of a receipt, whose meaning is inferred. The name of an unknown
+    /// number is the number itself.
     package init(receiptNumber: Int64) {
         let index = Int(exactly: receiptNumber) ?? -1
         self =

@@ -4,11 +4,12 @@ import StrictText
 
 /// A purchase as a plain value, whatever evidence it came from.
 ///
-/// A ``VerifiedPurchase`` has one that was verified. The plain value is `Codable`, and can be made from the columns of a
-/// database. Its type does not show that it was verified, so it grants nothing until
+/// A ``VerifiedPurchase`` has one that was verified. The plain value is `Codable`, and can be made from the columns of
+/// a database. Its type does not show that it was verified, so it grants nothing until
 /// ``StoredPurchase/init(trusting:)-(Purchase)`` is told to trust it.
 ///
-/// A property that is optional is `nil` if the evidence cannot say it: receipts, for example, do not contain the account token.
+/// A property that is optional is `nil` if the evidence cannot say it: receipts, for example, do not contain the
+/// account token.
 public struct Purchase: Sendable {
     // MARK: What was bought
 
@@ -16,10 +17,11 @@ public struct Purchase: Sendable {
     public var productID: String
     /// The product's type. Receipts before 2013 do not contain it.
     public var productType: ProductType?
-    /// What the app stated of the product when this purchase was granted. It is no evidence. It counts where the evidence does not say the type, whatever the app states now.
+    /// What the app stated of the product when this purchase was granted. It is no evidence. It counts where the
+    /// evidence does not say the type, whatever the app states now.
     @_spi(Ledger) public var statedType: CatalogType?
-    /// The quantity that was signed: of an auto-renewable subscription, the number of seats. It is `nil` if Apple signed
-    /// none. ``Entitlements/Item/quantity`` has what the purchase gives.
+    /// The quantity that was signed: of an auto-renewable subscription, the number of seats. It is `nil` if Apple
+    /// signed none. ``Entitlements/Item/quantity`` has what the purchase gives.
     public var quantity: Int?
     /// The seats of an auto-renewable subscription; `nil` if the evidence has no information about seats. Receipts do
     /// not contain it.
@@ -36,13 +38,15 @@ public struct Purchase: Sendable {
 
     /// The transaction's identifier. A restored copy has another: grant by ``Entitlements/Item/purchaseKey``.
     public var transactionID: String
-    /// The identifier of the first transaction of a subscription or of a restored purchase. If the evidence has none, it is ``transactionID``.
+    /// The identifier of the first transaction of a subscription or of a restored purchase. If the evidence has none,
+    /// it is ``transactionID``.
     public var originalTransactionID: String
     /// `true` if the evidence has no original transaction id, so that it can be another than ``transactionID``.
     var lacksOriginalTransactionID: Bool?
     /// The original transaction id of a subscription before its migration.
     public var previousOriginalTransactionID: String?
-    /// The identifier of this period of a subscription. A restored transaction has a new id, but the same web order line item.
+    /// The identifier of this period of a subscription. A restored transaction has a new id, but the same web order
+    /// line item.
     public var webOrderLineItemID: String?
 
     // MARK: Dates
@@ -55,7 +59,8 @@ public struct Purchase: Sendable {
     public var expiresDate: Instant?
     /// The date Apple signed the evidence. If two pieces of evidence contradict each other, the later one counts.
     public var signedDate: Instant
-    /// The date the evidence itself expires. Only receipts of volume purchases have one [21], and those from Xcode, in the year 4001.
+    /// The date the evidence itself expires. Only receipts of volume purchases have one [21], and those from Xcode, in
+    /// the year 4001.
     public var evidenceExpirationDate: Instant?
 
     // MARK: Revocation and upgrades
@@ -85,7 +90,8 @@ public struct Purchase: Sendable {
     package var revocationReason: RevocationReason?
     package var revocationType: RevocationType?
     package var revocationPercentage: Int64?
-    /// A Boolean value that indicates whether an upgrade to another subscription has ended this period; `nil` if the evidence cannot say.
+    /// A Boolean value that indicates whether an upgrade to another subscription has ended this period; `nil` if the
+    /// evidence cannot say.
     ///
     /// Receipts do not contain it. ``Entitlements`` finds such periods by the periods that follow them.
     public var isUpgraded: Bool?
@@ -186,7 +192,8 @@ extension Purchase {
 
 /// The offer that a customer used for a purchase.
 ///
-/// A receipt says that a period was a free trial or had an introductory price, or the identifier of a promotional offer. Transactions say all.
+/// A receipt says that a period was a free trial or had an introductory price, or the identifier of a promotional
+/// offer. Transactions say all.
 public struct PurchaseOffer: Sendable {
     /// The type of the offer.
     public var type: OfferType?
@@ -207,7 +214,8 @@ public struct PurchaseOffer: Sendable {
         self.period = period
     }
 
-    /// A Boolean value that indicates whether the offer is introductory: a free trial or a lower price for new customers.
+    /// A Boolean value that indicates whether the offer is introductory: a free trial or a lower price for new
+    /// customers.
     public var isIntroductory: Bool { type == .introductory }
     /// A Boolean value that indicates whether the offer is free.
     public var isFreeTrial: Bool { discountType == .freeTrial }
@@ -256,7 +264,8 @@ extension Purchase {
 
 // MARK: - The table
 
-/// The table of the fields, by which a purchase is compared, merged, stored and shown. A new field is a line here, a property above, and a line where the evidence that says it becomes a purchase.
+/// The table of the fields, by which a purchase is compared, merged, stored and shown. A new field is a line here, a
+/// property above, and a line where the evidence that says it becomes a purchase.
 extension Purchase: StoredRecord {
     /// The fields that JSON of entitlements shows before the decision.
     static let identifiers: [StoredField<Purchase>] = [
@@ -382,8 +391,10 @@ extension PurchaseSeatInfo: Hashable {
 ///
 /// ```json
 /// {
-///   "schema": 1, "product_id": "com.example.app.monthly", "product_type": "Auto-Renewable Subscription", "quantity": 1,
-///   "subscription_group_id": "20500001", "offer": {"type": 1, "id": null, "discount_type": "FREE_TRIAL", "period": "P1W"},
+///   "schema": 1, "product_id": "com.example.app.monthly", "product_type": "Auto-Renewable Subscription",
+///   "quantity": 1,
+///   "subscription_group_id": "20500001",
+///   "offer": {"type": 1, "id": null, "discount_type": "FREE_TRIAL", "period": "P1W"},
 ///   "transaction_id": "70001", "original_transaction_id": "70001", "previous_original_transaction_id": null,
 ///   "web_order_line_item_id": "80001", "purchase_date": 1748770200000, "original_purchase_date": 1748770200000,
 ///   "expires_date": 1751362200000, "signed_date": 1748770201000, "evidence_expiration_date": null, "revoked": false,
@@ -394,7 +405,8 @@ extension PurchaseSeatInfo: Hashable {
 /// }
 /// ```
 ///
-/// Dates are milliseconds since 1970, as in Apple's JWS. A key whose value is `nil` is missing. Later versions of the library read this version.
+/// Dates are milliseconds since 1970, as in Apple's JWS. A key whose value is `nil` is missing. Later versions of the
+/// library read this version.
 extension Purchase: Codable {
     /// Decodes a purchase.
     ///

@@ -26,7 +26,8 @@ struct StoredField<Record>: Sendable {
     /// The value of a field after merging two records, of which the second was signed later.
     typealias Merge = @Sendable (inout Record, _ later: Record) -> Void
 
-    // The compiler makes a direct access of a key path that stands where it is used, as an autoclosure does; each use of a stored one takes 500 instructions.
+    // The compiler makes a direct access of a key path that stands where it is used, as an autoclosure does; each use
+    // of a stored one takes 500 instructions.
 
     /// A field that every record has.
     ///

@@ -6,8 +6,8 @@
 /// let now = Entitlements(stored: stored, renewals: [], at: .now)
 /// ```
 ///
-/// It is made from a ``VerifiedPurchase``, or by an initialiser that says what it trusts. It cannot be decoded: anyone who
-/// can write to your storage can make a plain ``Purchase``.
+/// It is made from a ``VerifiedPurchase``, or by an initialiser that says what it trusts. It cannot be decoded: anyone
+/// who can write to your storage can make a plain ``Purchase``.
 @dynamicMemberLookup
 public struct StoredPurchase: Hashable, Sendable {
     /// The purchase as a plain value.
@@ -22,7 +22,8 @@ public struct StoredPurchase: Hashable, Sendable {
     /// - Throws: `dataCorrupted` if the version of the schema is unknown, or a value is missing or has the wrong type.
     public init(trusting json: String) throws(DecodingError) { purchase = try Purchase(storedJSON: json) }
 
-    /// The purchase as one line of JSON, with the names in the order of their bytes. The same purchase has the same text.
+    /// The purchase as one line of JSON, with the names in the order of their bytes. The same purchase has the same
+    /// text.
     public var json: String { purchase.storedJSON }
 
     /// Accesses a property of the purchase, such as `stored.productID`.

@@ -1,8 +1,10 @@
 import StrictText
 
-/// A value whose fields are in one table, by which it is compared, hashed, merged, and written as JSON and read from it.
+/// A value whose fields are in one table, by which it is compared, hashed, merged, and written as JSON and read from
+/// it.
 ///
-/// The JSON is an object with the fields' names. A field whose value is `nil` is missing. Names that are not in the table are ignored, so that a later version can add fields.
+/// The JSON is an object with the fields' names. A field whose value is `nil` is missing. Names that are not in the
+/// table are ignored, so that a later version can add fields.
 protocol StoredRecord: StoredValue {
     static var table: StoredTable<Self> { get }
     /// A value of which all required fields are yet to be set.
@@ -95,10 +97,12 @@ extension StoredRecord {
     }
 }
 
-/// The JSON of stored values, for the ledger, which reads and writes many: a tenth of what `Codable` costs, and the same text.
+/// The JSON of stored values, for the ledger, which reads and writes many: a tenth of what `Codable` costs, and the
+/// same text.
 @_spi(Ledger)
 extension Purchase {
-    /// The purchase as one line of JSON, with the names in the order of their bytes. The same purchase has the same text.
+    /// The purchase as one line of JSON, with the names in the order of their bytes. The same purchase has the same
+    /// text.
     public var storedJSON: String { String(decoding: text, as: UTF8.self) }
 
     /// Decodes a purchase. This verifies nothing.
@@ -110,7 +114,8 @@ extension Purchase {
 /// The JSON of stored values, for the ledger.
 @_spi(Ledger)
 extension SubscriptionRenewal {
-    /// The renewal information as one line of JSON, with the names in the order of their bytes. The same information has the same text.
+    /// The renewal information as one line of JSON, with the names in the order of their bytes. The same information
+    /// has the same text.
     public var storedJSON: String { String(decoding: text, as: UTF8.self) }
 
     /// Decodes renewal information. This verifies nothing.

@@ -9,8 +9,8 @@ public struct SubscriptionRenewal: Sendable {
     public var originalTransactionID: String
     /// The environment of the subscription.
     public var environment: AppStoreEnvironment?
-    /// The app's bundle id, as the notification around the renewal information names it. Renewal information alone names
-    /// no app.
+    /// The app's bundle id, as the notification around the renewal information names it. Renewal information alone
+    /// names no app.
     public var bundleID: String?
     /// The product of the current period.
     public var productID: String?
@@ -79,7 +79,8 @@ extension SubscriptionRenewal: Hashable {
     public func hash(into hasher: inout Hasher) { hashFields(into: &hasher) }
 }
 
-/// The JSON has the keys of Apple's verifyReceipt where it has them, and `"schema": 1`. Dates are milliseconds since 1970. A key whose value is `nil` is missing.
+/// The JSON has the keys of Apple's verifyReceipt where it has them, and `"schema": 1`. Dates are milliseconds since
+/// 1970. A key whose value is `nil` is missing.
 extension SubscriptionRenewal: Codable {
     /// Decodes a value. This verifies nothing.
     ///

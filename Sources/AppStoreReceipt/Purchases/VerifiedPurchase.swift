@@ -5,11 +5,11 @@ import StrictText
 ///
 /// It is the same type for all evidence, so that you write the code that grants products once. You can read all
 /// properties of the ``Purchase`` through it, such as `verified.productID`. Its product, transaction id, original
-/// transaction id, purchase date, app and environment are never missing. For records that lack one of the first four, see
-/// ``VerifiedReceipt/incompletePurchases``.
+/// transaction id, purchase date, app and environment are never missing. For records that lack one of the first four,
+/// see ``VerifiedReceipt/incompletePurchases``.
 ///
-/// Evidence without an app or an environment is accepted only if the policy asks for neither. It proves no purchase, and
-/// ``Entitlements`` leaves it undetermined.
+/// Evidence without an app or an environment is accepted only if the policy asks for neither. It proves no purchase,
+/// and ``Entitlements`` leaves it undetermined.
 ///
 /// It does not say whether the purchase gives access. ``Entitlements`` does.
 @dynamicMemberLookup
@@ -171,8 +171,8 @@ extension Purchase {
 }
 
 extension Purchase {
-    /// What transaction receipts cannot say is `nil`, revocations among it. They do not say when they were signed: not before the purchase, so that any
-    /// other evidence that contradicts one counts.
+    /// What transaction receipts cannot say is `nil`, revocations among it. They do not say when they were signed: not
+    /// before the purchase, so that any other evidence that contradicts one counts.
     fileprivate init(_ receipt: TransactionReceipt) {
         self.init(
             productID: receipt.productID, transactionID: receipt.transactionID,

@@ -19,6 +19,7 @@ extension VerifiedReceipt {
 }
 
 extension InAppPurchase {
-    /// The id that the periods of a subscription have in common: the original transaction id or, for a record from Xcode without one, its own id.
+    /// The id that the periods of a subscription have in common: the original transaction id or, for a record from
+    /// Xcode without one, its own id.
     var subscriptionKey: UTF8Bytes? { key(.originalTransactionID) ?? key(.transactionID) }
 }

@@ -2,8 +2,9 @@ package import SpanASN1
 
 /// The type of a receipt attribute, which is a number.
 ///
-/// Apple documents some types ("Receipt Fields"). The meaning of others is inferred from receipts and Apple's answers to verifyReceipt for them. Attributes
-/// of unknown types are available, undecoded, in ``ReceiptContents/attributes`` and ``InAppPurchase/attributes``.
+/// Apple documents some types ("Receipt Fields"). The meaning of others is inferred from receipts and Apple's answers
+/// to verifyReceipt for them. Attributes of unknown types are available, undecoded, in ``ReceiptContents/attributes``
+/// and ``InAppPurchase/attributes``.
 public struct AttributeType: RawRepresentable, Codable, Hashable, Sendable {
     /// The number of the attribute type.
     public let rawValue: Int64
@@ -38,7 +39,8 @@ public struct AttributeType: RawRepresentable, Codable, Hashable, Sendable {
     public static let downloadID = AttributeType(rawValue: 15)
     /// The type of ``ReceiptContents/versionExternalIdentifier``.
     public static let versionExternalIdentifier = AttributeType(rawValue: 16)
-    /// The type of a purchase in ``ReceiptContents/inAppPurchases``. Its value is a SET of the attributes from 1701 on. Documented by Apple.
+    /// The type of a purchase in ``ReceiptContents/inAppPurchases``. Its value is a SET of the attributes from 1701 on.
+    /// Documented by Apple.
     public static let inAppPurchase = AttributeType(rawValue: 17)
     /// The type of ``ReceiptContents/originalPurchaseDate``.
     public static let originalPurchaseDate = AttributeType(rawValue: 18)
@@ -77,16 +79,19 @@ public struct AttributeType: RawRepresentable, Codable, Hashable, Sendable {
     public static let isTrialPeriod = AttributeType(rawValue: 1713)
     /// The type of ``InAppPurchase/isInIntroOfferPeriod``.
     public static let isInIntroOfferPeriod = AttributeType(rawValue: 1719)
-    /// The type of ``InAppPurchase/revocationReason`` (not among Apple's receipt fields, but in verifyReceipt's answer).
+    /// The type of ``InAppPurchase/revocationReason`` (not among Apple's receipt fields, but in verifyReceipt's
+    /// answer).
     public static let revocationReason = AttributeType(rawValue: 1720)
-    /// The type of ``InAppPurchase/promotionalOfferID`` (not among Apple's receipt fields, but in verifyReceipt's answer).
+    /// The type of ``InAppPurchase/promotionalOfferID`` (not among Apple's receipt fields, but in verifyReceipt's
+    /// answer).
     public static let promotionalOfferID = AttributeType(rawValue: 1721)
 }
 
 // MARK: - The table
 
-// The table of all attributes that have a field, from which they are decoded, printed, written and minted. A new attribute is a constant above, a line here, and an accessor in
-// `ReceiptContents` or `InAppPurchase`. `AttributeTableTests` find what else is missing.
+// The table of all attributes that have a field, from which they are decoded, printed, written and minted. A new
+// attribute is a constant above, a line here, and an accessor in `ReceiptContents` or `InAppPurchase`.
+// `AttributeTableTests` find what else is missing.
 
 extension AttributeType {
     /// The properties of an attribute.
@@ -120,7 +125,8 @@ extension AttributeType {
         case inferred
     }
 
-    /// The attributes of a receipt, by number. (Apple has no name for attribute 8, the creation date of the original receipt.)
+    /// The attributes of a receipt, by number. (Apple has no name for attribute 8, the creation date of the original
+    /// receipt.)
     package static let receiptRows: [Row] = [
         Row(.receiptType, "receipt type", "receipt_type", .utf8String, .answers),
         Row(.appItemID, "app item id", "app_item_id", .integer, .answers),
@@ -168,10 +174,11 @@ extension AttributeType {
         Row(.promotionalOfferID, "promotional offer id", "promotional_offer_id", .utf8String, .answers),
     ]
 
-    /// How ``PurchaseField`` stores the values of ``purchaseRows``: three bits for each attribute, from 1721 down to 1701. A value for
-    /// 1722 or later needs a wider word.
+    /// How ``PurchaseField`` stores the values of ``purchaseRows``: three bits for each attribute, from 1721 down to
+    /// 1701. A value for 1722 or later needs a wider word.
     ///
-    /// It is a word because a table or a switch makes the hot loop a tenth slower. `AttributeTableTests` compares it with the rows.
+    /// It is a word because a table or a switch makes the hot loop a tenth slower. `AttributeTableTests` compares it
+    /// with the rows.
     @inline(__always)
     static var purchaseStorage: UInt64 {
         0b010_001_100_000_000_000_000_000_100_011_001_001_000_011_001_011_010_011_010_010_001

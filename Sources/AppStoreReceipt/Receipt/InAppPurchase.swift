@@ -3,8 +3,10 @@ import StrictText
 
 /// The record of a purchase in a receipt.
 ///
-/// A record grants nothing: see ``VerifiedPurchase``. It refers to its receipt, and makes strings on access. A field is `nil` if its attribute is
-/// missing or an empty string. A field whose meaning is inferred is also `nil` if its value has an unexpected type. The numbers in brackets are attribute types. Two records are equal if they are equal byte for byte.
+/// A record grants nothing: see ``VerifiedPurchase``. It refers to its receipt, and makes strings on access. A field is
+/// `nil` if its attribute is missing or an empty string. A field whose meaning is inferred is also `nil` if its value
+/// has an unexpected type. The numbers in brackets are attribute types. Two records are equal if they are equal byte
+/// for byte.
 public struct InAppPurchase: Sendable {
     let storage: Receipt.Storage
     /// The index of the purchase in the receipt, from 0.
@@ -20,7 +22,8 @@ public struct InAppPurchase: Sendable {
     public var transactionID: String? { string(.transactionID) }
     /// The date the product was bought, renewed or restored [1704].
     public var purchaseDate: Instant? { date(.purchaseDate) }
-    /// The identifier of the first transaction of a subscription or of a restored purchase; missing in some records from Xcode [1705].
+    /// The identifier of the first transaction of a subscription or of a restored purchase; missing in some records
+    /// from Xcode [1705].
     public var originalTransactionID: String? { string(.originalTransactionID) }
     /// The purchase date of the first transaction; missing in some records from Xcode [1706].
     public var originalPurchaseDate: Instant? { date(.purchaseOriginalPurchaseDate) }
@@ -56,7 +59,8 @@ public struct InAppPurchase: Sendable {
         return attributes.filter { !entry.shows($0.type) }
     }
 
-    /// A Boolean value that indicates whether the record has a product, a transaction id, a purchase date and a quantity.
+    /// A Boolean value that indicates whether the record has a product, a transaction id, a purchase date and a
+    /// quantity.
     var isComplete: Bool { entry.present & PurchaseField.required == PurchaseField.required }
 
     /// The required values of a complete record.

@@ -9,11 +9,11 @@ extension Receipt: Codable {
 
     /// Decodes a payload and checks every value in it.
     ///
-    /// This verifies no signature: anyone who can write to the storage can change the payload. To trust a stored receipt, store the receipt itself and
-    /// verify it again.
+    /// This verifies no signature: anyone who can write to the storage can change the payload. To trust a stored
+    /// receipt, store the receipt itself and verify it again.
     ///
-    /// - Throws: `DecodingError.dataCorrupted`, with the reason in its `underlyingError`. A payload of more than 64 MiB, the default of
-    ///   ``VerificationLimits/maximumReceiptByteCount``, is refused.
+    /// - Throws: `DecodingError.dataCorrupted`, with the reason in its `underlyingError`. A payload of more than 64
+    ///   MiB, the default of ``VerificationLimits/maximumReceiptByteCount``, is refused.
     public init(from decoder: any Decoder) throws {
         self.init(storage: try Storage(payload: decoder.decodeBase64(), decoder))
     }
@@ -25,7 +25,8 @@ extension InAppPurchase: Codable {
         try encoder.encodeBase64(storage.octets(storage.table.purchases[index].record))
     }
 
-    /// Decodes a record and checks every value in it. The record is the only purchase of its receipt, so its ``index`` is 0.
+    /// Decodes a record and checks every value in it. The record is the only purchase of its receipt, so its ``index``
+    /// is 0.
     public init(from decoder: any Decoder) throws {
         let record = try decoder.decodeBase64()
         var writer = ASN1Writer()

@@ -21,7 +21,8 @@ extension UnverifiedReceipt: CustomStringConvertible {
 }
 
 extension InAppPurchase: CustomStringConvertible {
-    /// A summary for logs, such as `"com.example.pro", transaction "1000", bought 2025-06-01T09:30:00Z, expires 2025-07-01T09:30:00Z`.
+    /// A summary for logs, such as `"com.example.pro", transaction "1000", bought 2025-06-01T09:30:00Z, expires
+    /// 2025-07-01T09:30:00Z`.
     public var description: String {
         var parts = [
             productID?.debugDescription ?? "no product", "transaction \(transactionID?.debugDescription ?? "?")",

@@ -6,8 +6,9 @@ import Synchronization
 
 /// The contents of a receipt as a plain value, verified or not.
 ///
-/// It consists of the bytes of the payload and a table of their fields. Two receipts are equal if their payloads are equal byte for byte.
-/// ``ReceiptContents`` describes the fields. See also ``VerifiedReceipt`` and ``UnverifiedReceipt``.
+/// It consists of the bytes of the payload and a table of their fields. Two receipts are equal if their payloads are
+/// equal byte for byte. ``ReceiptContents`` describes the fields. See also ``VerifiedReceipt`` and
+/// ``UnverifiedReceipt``.
 public struct Receipt: Sendable {
     let storage: Storage
 
@@ -52,11 +53,13 @@ public struct Receipt: Sendable {
 
 /// The fields of a ``Receipt``, a ``VerifiedReceipt`` or an ``UnverifiedReceipt``.
 ///
-/// A field is `nil` if its attribute is missing or an empty string. A field whose meaning is inferred is also `nil` if its value has an unexpected type; the
-/// attribute is then in ``unknownAttributes``. The numbers in brackets are attribute types (``AttributeType``).
+/// A field is `nil` if its attribute is missing or an empty string. A field whose meaning is inferred is also `nil` if
+/// its value has an unexpected type; the attribute is then in ``unknownAttributes``. The numbers in brackets are
+/// attribute types (``AttributeType``).
 ///
-/// To compare identifiers, compare their `utf8`, as this library does. Swift's `==` on strings tests canonical equivalence: two spellings of one
-/// character are equal, and an attacker can choose strings whose comparison takes time in the square of their length.
+/// To compare identifiers, compare their `utf8`, as this library does. Swift's `==` on strings tests canonical
+/// equivalence: two spellings of one character are equal, and an attacker can choose strings whose comparison takes
+/// time in the square of their length.
 public protocol ReceiptContents {
     /// The contents as a plain value.
     var _contents: Receipt { get }
@@ -138,8 +141,8 @@ extension ReceiptContents {
     ///
     /// It was if ``sha1Hash`` is the SHA-1 of the device identifier, ``opaqueValue`` and the encoded ``bundleID``.
     ///
-    /// - Parameter deviceIdentifier: On iOS, the 16 bytes of `identifierForVendor`. On macOS, the 6 bytes of the hardware address of the primary
-    ///   network interface.
+    /// - Parameter deviceIdentifier: On iOS, the 16 bytes of `identifierForVendor`. On macOS, the 6 bytes of the
+    ///   hardware address of the primary network interface.
     /// - Throws: An error of the category `host` if libcrypto on this host does not compute SHA-1.
     public func matches(deviceIdentifier: [UInt8]) throws(VerificationError) -> Bool {
         guard let opaqueValue, let sha1Hash, table.has(.bundleID) else { return false }

@@ -6,7 +6,8 @@ import SpanASN1
 public struct ReceiptAttribute: Hashable, Sendable {
     /// The type of the attribute.
     public var type: AttributeType
-    /// The version of the attribute. In Apple's receipts, it is 2 for attribute 4 and 1 for all others. A verifier ignores it.
+    /// The version of the attribute. In Apple's receipts, it is 2 for attribute 4 and 1 for all others. A verifier
+    /// ignores it.
     public var version: Int64
     /// The content of the OCTET STRING, usually the DER of one element.
     public var value: [UInt8]
@@ -34,7 +35,8 @@ struct ReceiptAttributes: Sequence, Sendable {
             guard position < end else { return nil }
             let rest = bytes[position..<end]
             var cursor = ASN1Cursor(rest.span)
-            // The decoder has read every attribute. The table has no place for unknown ones, so they are read again, which cannot fail.
+            // The decoder has read every attribute. The table has no place for unknown ones, so they are read again,
+            // which cannot fail.
             guard let attribute = try? AttributeView(&cursor) else {
                 position = end
                 return nil

@@ -26,8 +26,9 @@ struct ReceiptVerifier: Sendable {
         } catch {
             throw .signature(error, of: .receipt)
         }
-        // The payload's date is the chain's validation date, and chain errors precede other payload errors. If the signer is known, the payload is
-        // read once; that of an unknown signer is not decoded before its chain is validated.
+        // The payload's date is the chain's validation date, and chain errors precede other payload errors. If the
+        // signer is known, the payload is read once; that of an unknown signer is not decoded before its chain is
+        // validated.
         let early = signature.isSignerKnown ? ReceiptContainer.decode(payload, limits) : nil
         let created: Instant
         if case .success(let table) = early, let date = table.date(.creationDate) {
@@ -73,7 +74,8 @@ extension VerificationPolicy {
 }
 
 extension Receipt {
-    /// The first date in the receipt that is after its creation date; `nil` if there is none. (When a subscription or the receipt expires may be later.)
+    /// The first date in the receipt that is after its creation date; `nil` if there is none. (When a subscription or
+    /// the receipt expires may be later.)
     fileprivate func date(after created: Instant) -> Instant? {
         // Attributes 8 and 18 may have fractions of a second, which 12 does not.
         func late(_ date: Instant?) -> Instant? {

@@ -7,7 +7,8 @@ public import StrictText
 public struct CertificateFile: Sendable {
     public let certificates: [TrustAnchor]
 
-    /// - Throws: The fault of a file in which any certificate, or any block of PEM, is malformed, or that has no certificate.
+    /// - Throws: The fault of a file in which any certificate, or any block of PEM, is malformed, or that has no
+    ///   certificate.
     public init(_ bytes: [UInt8]) throws(CertificateFileFault) {
         var bytes = bytes
         bytes.removeByteOrderMark()

@@ -3,8 +3,8 @@ import StrictText
 
 /// The settings of a verifier. Each is one case and one row.
 ///
-/// The command's flags, the server's options and variables, the C options and those of all languages are made from the rows.
-/// The raw value is the name in C. `generate-bindings` writes what other languages have.
+/// The command's flags, the server's options and variables, the C options and those of all languages are made from the
+/// rows. The raw value is the name in C. `generate-bindings` writes what other languages have.
 @_spi(Surfaces) public enum VerifierSetting: String, CaseIterable, Sendable {
     case bundleIDs = "bundle_id"
     case environments

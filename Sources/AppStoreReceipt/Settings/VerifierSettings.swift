@@ -60,7 +60,8 @@ import StrictText
         said.insert(setting)
     }
 
-    /// Adds a certificate to a setting of the kind ``VerifierSetting/Kind/certificates``, or to ``VerifierSetting/storeKitTesting``.
+    /// Adds a certificate to a setting of the kind ``VerifierSetting/Kind/certificates``, or to
+    /// ``VerifierSetting/storeKitTesting``.
     public mutating func add(_ certificate: TrustAnchor, to setting: VerifierSetting) {
         roots.append(certificate)
         isStoreKitTesting = isStoreKitTesting || setting == .storeKitTesting

@@ -1,6 +1,7 @@
 import StrictText
 
-/// The reason a property list of a transaction receipt could not be read, and the place of the fault. Creating one allocates nothing.
+/// The reason a property list of a transaction receipt could not be read, and the place of the fault. Creating one
+/// allocates nothing.
 package struct PropertyListError: Error, Hashable, Sendable {
     /// The kinds of faults. The raw values are stable; programs may compare them.
     package enum Kind: String, Sendable, CaseIterable {
@@ -54,8 +55,8 @@ package struct PropertyListError: Error, Hashable, Sendable {
 
 /// A property list of quoted strings in the syntax of NeXTSTEP, as views into its text: `{ "key" = "value"; … }`.
 ///
-/// All known transaction receipts have this syntax. The format also has strings without quotation marks, escapes, comments and other values than strings;
-/// these are refused. The text is read once, without recursion.
+/// All known transaction receipts have this syntax. The format also has strings without quotation marks, escapes,
+/// comments and other values than strings; these are refused. The text is read once, without recursion.
 struct PropertyList: Sendable {
     struct Entry: Sendable {
         /// The ranges of the key and the value in the text, without quotation marks.
@@ -112,7 +113,8 @@ struct PropertyList: Sendable {
         return nil
     }
 
-    /// Keys are compared only if their hashes are equal, so that many long ones cost no more than reading them. (Swift's hashes have a secret seed.)
+    /// Keys are compared only if their hashes are equal, so that many long ones cost no more than reading them.
+    /// (Swift's hashes have a secret seed.)
     private static func hash(_ bytes: Span<UInt8>) -> Int {
         var hasher = Hasher()
         hasher.combine(bytes)

@@ -67,11 +67,12 @@ extension PurchaseInfo {
             gmt: .expiresDateFormatted, milliseconds: .expiresDate, pacific: .expiresDateFormattedPST)
     }
 
-    /// Reads a date, which up to three values state: the milliseconds, if they are there, and otherwise the text in GMT.
+    /// Reads a date, which up to three values state: the milliseconds, if they are there, and otherwise the text in
+    /// GMT.
     ///
     /// - Returns: `nil` if none of the three is there.
-    /// - Throws: `dates-disagree` if two of them are not the same second; `missing-key` for a text in Pacific time alone, which names two dates in one
-    ///   hour of a year; `unexpected-value` for one that cannot be read.
+    /// - Throws: `dates-disagree` if two of them are not the same second; `missing-key` for a text in Pacific time
+    ///   alone, which names two dates in one hour of a year; `unexpected-value` for one that cannot be read.
     func date(_ keys: DateKeys) throws(PropertyListError) -> Instant? {
         let milliseconds = try value(keys.milliseconds) { integer(keys.milliseconds).flatMap(Self.instant) }
         let gmt = try value(keys.gmt) { text(keys.gmt, " Etc/GMT") }

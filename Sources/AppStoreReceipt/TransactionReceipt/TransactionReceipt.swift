@@ -2,9 +2,11 @@ public import Instants
 import SpanASN1
 import StrictText
 
-/// The contents of a transaction receipt, which is the `transactionReceipt` of a `SKPaymentTransaction` of iOS 3 to 6, as a plain value.
+/// The contents of a transaction receipt, which is the `transactionReceipt` of a `SKPaymentTransaction` of iOS 3 to 6,
+/// as a plain value.
 ///
-/// A transaction receipt is one purchase. Its type does not show whether it was verified: see ``VerifiedTransactionReceipt``.
+/// A transaction receipt is one purchase. Its type does not show whether it was verified: see
+/// ``VerifiedTransactionReceipt``.
 public struct TransactionReceipt: Sendable {
     /// The version of the signature.
     public let version: Version
@@ -69,8 +71,9 @@ extension TransactionReceipt: Hashable {
 extension TransactionReceipt {
     /// The environment, inferred from the digits of the transaction ids; `nil` if they show none.
     ///
-    /// The signed part of a transaction receipt does not name the environment. Transaction ids of the sandbox have 16 digits and begin with `1000000` or
-    /// `2000000`; those of production have 14 or 15 digits. Both ``transactionID`` and ``originalTransactionID`` must show the same.
+    /// The signed part of a transaction receipt does not name the environment. Transaction ids of the sandbox have 16
+    /// digits and begin with `1000000` or `2000000`; those of production have 14 or 15 digits. Both ``transactionID``
+    /// and ``originalTransactionID`` must show the same.
     public var inferredEnvironment: AppStoreEnvironment? {
         let environment = AppStoreEnvironment(digitsOf: transactionID)
         return environment == AppStoreEnvironment(digitsOf: originalTransactionID) ? environment : nil
@@ -104,7 +107,8 @@ extension TransactionReceipt {
     /// Returns the value of a key of `purchase-info`, such as `item-id`; `nil` if there is none.
     public subscript(key: String) -> String? { values.first { $0.key.hasSameBytes(as: key) }?.value }
 
-    /// All keys of `purchase-info` with their values, in their order, including those for which this type has no property.
+    /// All keys of `purchase-info` with their values, in their order, including those for which this type has no
+    /// property.
     public var values: [(key: String, value: String)] {
         info.list.entries.map { entry in
             (

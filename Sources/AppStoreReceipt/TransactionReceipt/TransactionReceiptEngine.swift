@@ -4,7 +4,8 @@ import Instants
 /// The trusted signers of transaction receipts, by version.
 struct TransactionReceiptEngine: Sendable {
     private let issuers: [TransactionReceiptIssuer]
-    /// The engine for versions 3 and 4, whose signers and issuers have the markers of receipts. It shares the cache of chains.
+    /// The engine for versions 3 and 4, whose signers and issuers have the markers of receipts. It shares the cache of
+    /// chains.
     private let receipts: TrustEngine
     /// `nil` if the policy does not allow RSA-1024.
     private let version2: TrustEngine?
@@ -33,8 +34,9 @@ struct TransactionReceiptEngine: Sendable {
             return
         }
         var algorithms = policy.algorithms
-        // DANGEROUS: from here on, this engine accepts RSA-1024 in every certificate, and whoever factors such a key can forge what it signed. Version 2 needs it for its
-        // leaves. Issuers keep the policy's own sizes by the checks above, and leaves have exactly 1024 bits by the rules of their version. No other engine may get these.
+        // DANGEROUS: from here on, this engine accepts RSA-1024 in every certificate, and whoever factors such a key
+        // can forge what it signed. Version 2 needs it for its leaves. Issuers keep the policy's own sizes by the
+        // checks above, and leaves have exactly 1024 bits by the rules of their version. No other engine may get these.
         algorithms.rsaKeySizes =
             min(1024, algorithms.rsaKeySizes.lowerBound)...max(1024, algorithms.rsaKeySizes.upperBound)
         let rules = TransactionReceipt.Version.version2.rules
@@ -63,7 +65,8 @@ struct TransactionReceiptEngine: Sendable {
         }
     }
 
-    /// The first step: verifies the signature over the version and the decoded `purchase-info` with the key of the blob's certificate.
+    /// The first step: verifies the signature over the version and the decoded `purchase-info` with the key of the
+    /// blob's certificate.
     func verifySignature(of blob: borrowing SignatureBlob, over purchaseInfo: [UInt8]) throws(VerificationError)
         -> SignerKey
     {

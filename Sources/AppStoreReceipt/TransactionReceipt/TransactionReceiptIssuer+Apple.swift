@@ -6,11 +6,13 @@ extension TransactionReceiptIssuer {
     ///
     /// Its SHA-256 fingerprint is `447ad65484610f20fdc33804c8597a1e208fbe4ef9c5653485cc7d3df730c016`.
     public static let appleITunesStore = TransactionReceiptIssuer(knownCertificate: appleITunesStoreDER, [.version2])
-    /// Apple Worldwide Developer Relations Certification Authority, for version 3. It is valid from 2013-02-07 to 2023-02-07.
+    /// Apple Worldwide Developer Relations Certification Authority, for version 3. It is valid from 2013-02-07 to
+    /// 2023-02-07.
     ///
     /// Its SHA-256 fingerprint is `ce057691d730f89ca25e916f7335f4c8a15713dcd273a658c024023f8eb809c2`.
     public static let appleWWDRCAG1 = TransactionReceiptIssuer(knownCertificate: appleWWDRCAG1DER, [.version3])
-    /// Apple Worldwide Developer Relations Certification Authority - G5, for version 4. It is valid from 2020-12-16 to 2030-12-10.
+    /// Apple Worldwide Developer Relations Certification Authority - G5, for version 4. It is valid from 2020-12-16 to
+    /// 2030-12-10.
     ///
     /// Its SHA-256 fingerprint is `53fd008278e5a595fe1e908ae9c5e5675f26243264a5a6438c023e3ce2870760`.
     public static let appleWWDRCAG5 = TransactionReceiptIssuer(knownCertificate: appleWWDRCAG5DER, [.version4])

@@ -3,8 +3,8 @@ import SpanPKCS7
 
 /// An intermediate certificate that issues the certificates with which transaction receipts are signed.
 ///
-/// A transaction receipt contains its signer's certificate and no other. Therefore the verifier has the intermediates: Apple's three, and those that
-/// you add with ``AppStoreTrust/adding(_:)``.
+/// A transaction receipt contains its signer's certificate and no other. Therefore the verifier has the intermediates:
+/// Apple's three, and those that you add with ``AppStoreTrust/adding(_:)``.
 public struct TransactionReceiptIssuer: Hashable, Sendable {
     /// The certificate (DER).
     public let der: [UInt8]
@@ -15,8 +15,9 @@ public struct TransactionReceiptIssuer: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - der: The certificate (DER).
-    ///   - versions: The versions of transaction receipts for which it counts; `nil` for those whose marker extension it has: version 2 for the marker of the
-    ///     iTunes Store (1.2.840.113635.100.6.2.2), versions 3 and 4 for that of Worldwide Developer Relations (…6.2.1).
+    ///   - versions: The versions of transaction receipts for which it counts; `nil` for those whose marker extension
+    ///     it has: version 2 for the marker of the iTunes Store (1.2.840.113635.100.6.2.2), versions 3 and 4 for that
+    ///     of Worldwide Developer Relations (…6.2.1).
     /// - Throws: An error of the syntax if `der` is not exactly one certificate.
     public init(der: [UInt8], versions: Set<TransactionReceipt.Version>? = nil) throws(ASN1DecodingError) {
         let certificate = try Certificate(der.span)

@@ -1,8 +1,10 @@
 import StrictText
 
-/// The property list of a transaction receipt in the text that was received: the list itself, or its base64, wrapped or not and with or without padding.
+/// The property list of a transaction receipt in the text that was received: the list itself, or its base64, wrapped or
+/// not and with or without padding.
 enum TransactionReceiptText {
-    /// Returns whether a text begins like a property list and unlike JSON: with `{`, a string and `=`, or with `{` and a comment.
+    /// Returns whether a text begins like a property list and unlike JSON: with `{`, a string and `=`, or with `{` and
+    /// a comment.
     static func isPropertyList(_ text: Span<UInt8>) -> Bool {
         var position = 0
         func skipWhitespace() -> UInt8? {
@@ -21,7 +23,8 @@ enum TransactionReceiptText {
         return skipWhitespace() == .equalsSign
     }
 
-    /// Returns whether a text is the base64 of a text that begins like a property list. The base64 of JSON, with which a JWS begins, also begins with `e`.
+    /// Returns whether a text is the base64 of a text that begins like a property list. The base64 of JSON, with which
+    /// a JWS begins, also begins with `e`.
     static func isBase64(_ text: Span<UInt8>) -> Bool {
         var position = text.endOfWhitespace()
         guard position < text.count, text[position] == UInt8(ascii: "e") else { return false }

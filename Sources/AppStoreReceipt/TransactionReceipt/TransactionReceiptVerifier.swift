@@ -5,7 +5,8 @@ struct TransactionReceiptVerifier: Sendable {
     let policy: VerificationPolicy
     let engine: TransactionReceiptEngine
 
-    /// Checks in this order, so that an input has one verdict: form, signature blob, signature, date, chain, payload, policy.
+    /// Checks in this order, so that an input has one verdict: form, signature blob, signature, date, chain, payload,
+    /// policy.
     func verify(_ list: Span<UInt8>) throws(VerificationError) -> VerifiedTransactionReceipt {
         let parts = try TransactionReceiptParts(list)
         let signature = parts.signature
@@ -15,7 +16,8 @@ struct TransactionReceiptVerifier: Sendable {
         do throws(VerificationError) {
             info = try parts.info()
         } catch {
-            // There is no date at which to validate the chain. Report the payload as unreadable only if the signer is trusted.
+            // There is no date at which to validate the chain. Report the payload as unreadable only if the signer is
+            // trusted.
             _ = try engine.verification(for: blob, key: key) { $0 }
             throw error
         }

@@ -1,8 +1,8 @@
 import Instants
 import StrictText
 
-// A receipt with the keys of verifyReceipt in Apple's order: numbers where Apple has numbers, strings elsewhere, dates in three
-// formats. Keys without a value in the receipt are missing, except for ids that Apple writes as 0.
+// A receipt with the keys of verifyReceipt in Apple's order: numbers where Apple has numbers, strings elsewhere, dates
+// in three formats. Keys without a value in the receipt are missing, except for ids that Apple writes as 0.
 extension JSONWriter {
     /// The object `receipt`.
     mutating func verifyReceipt(_ receipt: Receipt, of environment: AppStoreEnvironment, requestDate: Instant) {
@@ -86,7 +86,8 @@ extension Receipt.Storage {
 }
 
 extension PurchaseEntry {
-    /// The maximum size of a purchase in an answer, with all characters of its strings escaped. (Its record contains the strings.)
+    /// The maximum size of a purchase in an answer, with all characters of its strings escaped. (Its record contains
+    /// the strings.)
     fileprivate var maximumVerifyReceiptByteCount: Int {
         6 * Int(record.count) + 4 * VerifyReceiptDates.maximumByteCount + 512
     }

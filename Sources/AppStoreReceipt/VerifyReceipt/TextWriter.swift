@@ -2,8 +2,9 @@ import StrictText
 
 /// A writer of text into memory for which the caller knows a maximum size.
 ///
-/// The use of `unsafe` is safe: `start`, `next` and `end` are in one buffer, which is valid as long as the writer, and every function checks that what
-/// it writes is between `start` and `end`. The pointers stay in registers, which those of an `OutputSpan` do not.
+/// The use of `unsafe` is safe: `start`, `next` and `end` are in one buffer, which is valid as long as the writer, and
+/// every function checks that what it writes is between `start` and `end`. The pointers stay in registers, which those
+/// of an `OutputSpan` do not.
 @safe
 struct TextWriter: ~Copyable {
     private let start, end: UnsafeMutableRawPointer
@@ -88,7 +89,8 @@ struct TextWriter: ~Copyable {
         unsafe (next - distance).storeBytes(of: value.littleEndian, as: Value.self)
     }
 
-    /// Writes the ten decimal digits of a number below 10¹⁰ over characters that begin `distance` before the end of what is written.
+    /// Writes the ten decimal digits of a number below 10¹⁰ over characters that begin `distance` before the end of
+    /// what is written.
     @inline(__always)
     mutating func replace(_ distance: Int, with10Digits value: UInt64) {
         let high = value / 100_000_000
@@ -97,7 +99,8 @@ struct TextWriter: ~Copyable {
         replace(distance &- 2, with: .decimalDigits(value &- high &* 100_000_000) | 0x3030_3030_3030_3030)
     }
 
-    /// Writes the three decimal digits of a number below 1000 over characters that begin `distance` before the end of what is written.
+    /// Writes the three decimal digits of a number below 1000 over characters that begin `distance` before the end of
+    /// what is written.
     mutating func replace(_ distance: Int, with3Digits value: UInt64) {
         replace(distance, with: UInt8(truncatingIfNeeded: value / 100) | 0x30)
         replace(distance - 1, with: UInt8(truncatingIfNeeded: value / 10 % 10) | 0x30)
@@ -140,8 +143,8 @@ extension OutputSpan<UInt8> {
 }
 
 extension UInt64 {
-    /// The eight decimal digits of a number below 10⁸, each in a byte, the first in the lowest: divided by 10,000, then both halves at once
-    /// by 100, then all four quarters by 10.
+    /// The eight decimal digits of a number below 10⁸, each in a byte, the first in the lowest: divided by 10,000, then
+    /// both halves at once by 100, then all four quarters by 10.
     @inline(__always)
     fileprivate static func decimalDigits(_ value: UInt64) -> UInt64 {
         let quotient = value / 10_000

@@ -185,7 +185,8 @@ struct MonthTable {
     /// The month of a day, which must be one of the table.
     @inline(__always)
     func month(ofDay day: UInt32) -> Month {
-        // A month has 365.2425 / 12 days, the inverse of 2153 / 65,536. With seven days more, the result is the month or the next one.
+        // A month has 365.2425 / 12 days, the inverse of 2153 / 65,536. With seven days more, the result is the month
+        // or the next one.
         var index = Int(((day &+ 7) &* 2153) >> 16)
         if months[index].firstDay > day { index &-= 1 }
         return months[index]

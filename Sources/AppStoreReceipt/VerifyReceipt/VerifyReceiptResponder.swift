@@ -8,28 +8,33 @@ import StrictText
 /// let answer = responder.answer(to: body)  // send answer.body with HTTP status 200, as Apple does
 /// ```
 ///
-/// The answer has every key of Apple's answer that the receipt contains, with Apple's names and types. It has no `latest_receipt_info`,
-/// `latest_receipt` or `pending_renewal_info`, because the receipt does not contain what happened after it was signed. If your code takes a missing
-/// `latest_receipt_info` to mean "no subscription", change it before you use a responder. See <doc:ComingFromVerifyReceipt>.
+/// The answer has every key of Apple's answer that the receipt contains, with Apple's names and types. It has no
+/// `latest_receipt_info`, `latest_receipt` or `pending_renewal_info`, because the receipt does not contain what
+/// happened after it was signed. If your code takes a missing `latest_receipt_info` to mean "no subscription", change
+/// it before you use a responder. See <doc:ComingFromVerifyReceipt>.
 ///
-/// A transaction receipt of iOS 3 to 6 is answered as Apple did: `receipt` has the keys of its `purchase-info` with `_` for `-`, and strings as values.
-/// If its subscription's period has ended by the policy's clock, the status is 21006, and `latest_expired_receipt_info` is the same object. Apple's server knew whether
-/// the subscription had been renewed, and answered with the new period. The responder does not know.
+/// A transaction receipt of iOS 3 to 6 is answered as Apple did: `receipt` has the keys of its `purchase-info` with `_`
+/// for `-`, and strings as values. If its subscription's period has ended by the policy's clock, the status is 21006,
+/// and `latest_expired_receipt_info` is the same object. Apple's server knew whether the subscription had been renewed,
+/// and answered with the new period. The responder does not know.
 public struct VerifyReceiptResponder: Sendable {
     /// The environments whose receipts are answered with status 0.
     ///
-    /// With ``AppStoreEnvironment/production`` alone, the responder answers as `buy.itunes.apple.com`: the status for sandbox receipts is 21007. With
-    /// ``AppStoreEnvironment/sandbox`` alone, it answers as `sandbox.itunes.apple.com`: the status for production receipts is 21008. With both, check
-    /// `environment` in the answer before you grant anything.
+    /// With ``AppStoreEnvironment/production`` alone, the responder answers as `buy.itunes.apple.com`: the status for
+    /// sandbox receipts is 21007. With ``AppStoreEnvironment/sandbox`` alone, it answers as `sandbox.itunes.apple.com`:
+    /// the status for production receipts is 21008. With both, check `environment` in the answer before you grant
+    /// anything.
     public let environments: Set<AppStoreEnvironment>
     /// The verifier, which accepts both environments. Do not grant anything by it.
     package let verifier: AppStoreVerifier
     /// The numbers of requests by their result, for metrics.
     public var counts: VerifierCounts { verifier.counts }
-    /// A Boolean value that indicates whether the answer has a `latest_receipt_info` with the contents of `in_app`; by default `false`.
+    /// A Boolean value that indicates whether the answer has a `latest_receipt_info` with the contents of `in_app`; by
+    /// default `false`.
     ///
-    /// With `exclude-old-transactions` in the request, it has only the latest period of each subscription, and all other purchases. The answer then
-    /// contains `"latest_receipt_info_source":"in_app"`. It is as old as the receipt: later renewals, refunds and cancellations are missing.
+    /// With `exclude-old-transactions` in the request, it has only the latest period of each subscription, and all
+    /// other purchases. The answer then contains `"latest_receipt_info_source":"in_app"`. It is as old as the receipt:
+    /// later renewals, refunds and cancellations are missing.
     public package(set) var fillsLatestReceiptInfo: Bool
     /// The clock of the policy, for `request_date` and for status 21006.
     package var clock: @Sendable () -> Instant
@@ -41,7 +46,8 @@ public struct VerifyReceiptResponder: Sendable {
     ///   - environments: The environments whose receipts are answered with status 0.
     ///   - trust: The certificates to trust; by default Apple's.
     ///   - fillsLatestReceiptInfo: Whether the answer has a `latest_receipt_info`.
-    /// - Throws: An error of the stage `verifier` if the configuration can accept nothing, or if libcrypto on this host cannot verify receipts.
+    /// - Throws: An error of the stage `verifier` if the configuration can accept nothing, or if libcrypto on this host
+    ///   cannot verify receipts.
     public init(
         bundleIDs: Set<String>, environments: Set<AppStoreEnvironment>, trust: AppStoreTrust = .apple,
         fillsLatestReceiptInfo: Bool = false
@@ -53,13 +59,15 @@ public struct VerifyReceiptResponder: Sendable {
 
     /// Creates a responder that answers for every app, as Apple's server does.
     ///
-    /// A receipt of any app, also one that costs nothing, is answered with status 0. Compare `receipt.bundle_id` before you grant anything.
+    /// A receipt of any app, also one that costs nothing, is answered with status 0. Compare `receipt.bundle_id` before
+    /// you grant anything.
     ///
     /// - Parameters:
     ///   - environments: The environments whose receipts are answered with status 0.
     ///   - trust: The certificates to trust; by default Apple's.
     ///   - fillsLatestReceiptInfo: Whether the answer has a `latest_receipt_info`.
-    /// - Throws: An error of the stage `verifier` if the configuration can accept nothing, or if libcrypto on this host cannot verify receipts.
+    /// - Throws: An error of the stage `verifier` if the configuration can accept nothing, or if libcrypto on this host
+    ///   cannot verify receipts.
     public init(
         answeringForEveryAppIn environments: Set<AppStoreEnvironment>, trust: AppStoreTrust = .apple,
         fillsLatestReceiptInfo: Bool = false
@@ -72,11 +80,13 @@ public struct VerifyReceiptResponder: Sendable {
     /// Creates a responder with a policy.
     ///
     /// - Parameters:
-    ///   - policy: The policy. Receipts from its environments are answered with status 0. Receipts from the other environment are verified with the rest of
-    ///     the policy, because status 21007 and 21008 are for genuine receipts.
+    ///   - policy: The policy. Receipts from its environments are answered with status 0. Receipts from the other
+    ///     environment are verified with the rest of the policy, because status 21007 and 21008 are for genuine
+    ///     receipts.
     ///   - trust: The certificates to trust; by default Apple's.
     ///   - fillsLatestReceiptInfo: Whether the answer has a `latest_receipt_info`.
-    /// - Throws: An error of the stage `verifier` if the configuration can accept nothing, or if libcrypto on this host cannot verify receipts.
+    /// - Throws: An error of the stage `verifier` if the configuration can accept nothing, or if libcrypto on this host
+    ///   cannot verify receipts.
     public init(
         policy: VerificationPolicy, trust: AppStoreTrust = .apple, fillsLatestReceiptInfo: Bool = false
     ) throws(VerificationError) {
@@ -229,7 +239,8 @@ extension AppStoreEnvironment {
 }
 
 extension VerifiedReceipt {
-    /// The indices of the purchases that `exclude-old-transactions` keeps: the latest of each subscription, and all other purchases.
+    /// The indices of the purchases that `exclude-old-transactions` keeps: the latest of each subscription, and all
+    /// other purchases.
     fileprivate var latestTransactions: [Int] {
         var latest: [UTF8Bytes: InAppPurchase] = [:]
         var kept: [Int] = []

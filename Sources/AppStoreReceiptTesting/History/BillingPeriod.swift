@@ -35,7 +35,8 @@ public enum BillingPeriod: Hashable, Sendable {
 
     /// Returns the end of a period.
     ///
-    /// A month that lacks the day of the start ends the period on its last day: a month from January 31 ends on February 28 or 29.
+    /// A month that lacks the day of the start ends the period on its last day: a month from January 31 ends on
+    /// February 28 or 29.
     ///
     /// - Parameter start: The start of the period.
     public func end(from start: Instant) -> Instant {

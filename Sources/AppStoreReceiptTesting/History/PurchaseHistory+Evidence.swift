@@ -5,8 +5,9 @@ extension PurchaseHistory {
 
     /// Returns the receipt that Apple would have signed at a date.
     ///
-    /// Receipts contain neither the subscription group nor the ownership type, the account token, the part of a refund, and whether a period was upgraded. A refunded
-    /// purchase has a cancellation date. A consumable is absent once it is finished.
+    /// Receipts contain neither the subscription group nor the ownership type, the account token, the part of a refund,
+    /// and whether a period was upgraded. A refunded purchase has a cancellation date. A consumable is absent once it
+    /// is finished.
     ///
     /// - Parameters:
     ///   - date: The receipt's creation date.

@@ -21,8 +21,9 @@ extension PurchaseHistory {
 
     /// Returns the notifications that Apple would have sent by a date, in their order.
     ///
-    /// They include those that nobody's action causes: `EXPIRED` when a subscription ends, and `GRACE_PERIOD_EXPIRED`. They do not include what the developer
-    /// causes for many subscriptions at once, and what is not about purchases: see ``JWSBuilder``.
+    /// They include those that nobody's action causes: `EXPIRED` when a subscription ends, and `GRACE_PERIOD_EXPIRED`.
+    /// They do not include what the developer causes for many subscriptions at once, and what is not about purchases:
+    /// see ``JWSBuilder``.
     public func notifications(through date: Instant) -> [Notification] {
         let caused = events.compactMap { event in
             event.notification.map { kind in
@@ -98,7 +99,8 @@ extension PurchaseHistory {
         return builder
     }
 
-    /// Returns a builder for a notification of any type about a transaction, with the transaction and the renewal information signed at the same date.
+    /// Returns a builder for a notification of any type about a transaction, with the transaction and the renewal
+    /// information signed at the same date.
     ///
     /// - Parameters:
     ///   - type: The type of the notification.

@@ -68,8 +68,9 @@ extension PurchaseHistory {
 
     /// Records that the customer restored a transaction.
     ///
-    /// The restored transaction has a new id, and keeps the original transaction id and the web order line item id. A period keeps its purchase date; the
-    /// purchase date of any other product is the date it was restored. What happens to one of the two happens to both.
+    /// The restored transaction has a new id, and keeps the original transaction id and the web order line item id. A
+    /// period keeps its purchase date; the purchase date of any other product is the date it was restored. What happens
+    /// to one of the two happens to both.
     ///
     /// - Parameters:
     ///   - transaction: The transaction to restore.
@@ -135,8 +136,9 @@ extension PurchaseHistory {
 
     /// Returns the history of a family member with whom the customer shares the purchases from a date on.
     ///
-    /// It has the non-consumables and the subscriptions whose periods end after the date, with other ids and without the account token. A refund is a
-    /// revocation in it. It is a copy: later changes of either history do not change the other.
+    /// It has the non-consumables and the subscriptions whose periods end after the date, with other ids and without
+    /// the account token. A refund is a revocation in it. It is a copy: later changes of either history do not change
+    /// the other.
     ///
     /// - Parameters:
     ///   - customer: The number of the family member.

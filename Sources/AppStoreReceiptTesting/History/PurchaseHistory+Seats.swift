@@ -108,8 +108,8 @@ extension PurchaseHistory {
 
     /// Records in a member's history that a seat of a buyer's subscription was assigned to the member.
     ///
-    /// The member gets a transaction until the end of the buyer's period, with the buyer's number of seats and price. Its
-    /// ids are the member's own. Apple does not document whether they are, nor the notification, which is
+    /// The member gets a transaction until the end of the buyer's period, with the buyer's number of seats and price.
+    /// Its ids are the member's own. Apple does not document whether they are, nor the notification, which is
     /// `SUBSCRIBED` here, as in Family Sharing. It is a copy: a renewal of the buyer's subscription does not renew it.
     ///
     /// - Parameters:

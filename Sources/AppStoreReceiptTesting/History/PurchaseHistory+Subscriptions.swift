@@ -49,12 +49,13 @@ extension PurchaseHistory {
 
     /// Records a renewal.
     ///
-    /// The next period begins when the last period ends. If Apple charges later, it begins on that date, unless a grace period is running. A downgrade, and the
-    /// offer that the customer redeemed, take effect.
+    /// The next period begins when the last period ends. If Apple charges later, it begins on that date, unless a grace
+    /// period is running. A downgrade, and the offer that the customer redeemed, take effect.
     ///
     /// - Parameters:
     ///   - subscription: The subscription.
-    ///   - date: The date Apple charges, at which the transaction is made; `nil` for the end of the last period. Apple also charges some hours earlier.
+    ///   - date: The date Apple charges, at which the transaction is made; `nil` for the end of the last period. Apple
+    ///     also charges some hours earlier.
     ///   - offer: The offer for the period; `nil` for the offer that the customer redeemed, if any.
     @discardableResult
     public mutating func renew(
@@ -95,7 +96,8 @@ extension PurchaseHistory {
 
     /// Records a change to a product of the same level.
     ///
-    /// If its period has the length of the running period, it begins at once, as an upgrade does. Otherwise it begins at the next renewal, as a downgrade does.
+    /// If its period has the length of the running period, it begins at once, as an upgrade does. Otherwise it begins
+    /// at the next renewal, as a downgrade does.
     ///
     /// - Parameters:
     ///   - subscription: The subscription.
@@ -161,12 +163,14 @@ extension PurchaseHistory {
             NotificationKind(.didChangeRenewalStatus, .autoRenewEnabled))
     }
 
-    /// Records that Apple could not charge for the next period. Apple keeps trying for 60 days: see ``renew(_:at:offer:)``.
+    /// Records that Apple could not charge for the next period. Apple keeps trying for 60 days: see
+    /// ``renew(_:at:offer:)``.
     ///
     /// - Parameters:
     ///   - subscription: The subscription.
     ///   - date: The date of the charge; `nil` for the end of the last period.
-    ///   - gracePeriod: The duration for which the customer keeps access from the end of the last period; `nil` for no grace period.
+    ///   - gracePeriod: The duration for which the customer keeps access from the end of the last period; `nil` for no
+    ///     grace period.
     public mutating func failToRenew(
         _ subscription: Subscription, at date: Instant? = nil, gracePeriod: Duration? = nil
     ) {
@@ -176,7 +180,8 @@ extension PurchaseHistory {
             NotificationKind(.didFailToRenew, gracePeriod == nil ? nil : .gracePeriod))
     }
 
-    /// Records that the product of the next period is no longer for sale. The subscription expires at the end of its period.
+    /// Records that the product of the next period is no longer for sale. The subscription expires at the end of its
+    /// period.
     public mutating func endSale(of subscription: Subscription, at date: Instant) {
         record(.productUnavailable, of: subscription, at: date)
     }
@@ -199,7 +204,8 @@ extension PurchaseHistory {
     ///   - subscription: The subscription.
     ///   - price: The price of the next period, in thousandths of the currency's unit.
     ///   - date: The date of the information.
-    ///   - needsConsent: Whether the subscription expires unless the customer agrees: see ``acceptPriceIncrease(of:at:)``.
+    ///   - needsConsent: Whether the subscription expires unless the customer agrees: see
+    ///     ``acceptPriceIncrease(of:at:)``.
     public mutating func raisePrice(
         of subscription: Subscription, to price: Int64, at date: Instant, needsConsent: Bool = true
     ) {

@@ -2,7 +2,8 @@ public import AppStoreReceipt
 
 /// The purchases that one customer made in one app, and what happened to them.
 ///
-/// Describe what happened once, and mint what Apple would have signed about it at any date: a receipt, transactions, renewal information and notifications.
+/// Describe what happened once, and mint what Apple would have signed about it at any date: a receipt, transactions,
+/// renewal information and notifications.
 ///
 /// ```swift
 /// var history = PurchaseHistory(bundleID: "com.example.app")
@@ -12,8 +13,8 @@ public import AppStoreReceipt
 /// let receipt = try history.receipt(signedAt: date).signed(by: authority)
 /// ```
 ///
-/// What happened after the signing date is absent. You can record changes in any order, but each method takes what was recorded before into account.
-/// Identifiers are the same in each run, and differ between customers.
+/// What happened after the signing date is absent. You can record changes in any order, but each method takes what was
+/// recorded before into account. Identifiers are the same in each run, and differ between customers.
 public struct PurchaseHistory: Sendable {
     /// The app's bundle id.
     public let bundleID: String
@@ -21,7 +22,8 @@ public struct PurchaseHistory: Sendable {
     public let environment: AppStoreEnvironment
     /// The UUID that the app sets for purchases from now on. Receipts do not contain it.
     public var appAccountToken: String?
-    /// A Boolean value that indicates whether receipts have a cancellation date [1712] for periods that an upgrade replaced.
+    /// A Boolean value that indicates whether receipts have a cancellation date [1712] for periods that an upgrade
+    /// replaced.
     ///
     /// By default, it is `true` in production and `false` in the other environments.
     public var cancelsUpgradedPeriodsInReceipts: Bool
@@ -71,7 +73,8 @@ public struct PurchaseHistory: Sendable {
         public let purchaseDate: Instant
         /// The date of the original transaction.
         public let originalPurchaseDate: Instant
-        /// The date the period ends, without later extensions; `nil` for products other than auto-renewable subscriptions.
+        /// The date the period ends, without later extensions; `nil` for products other than auto-renewable
+        /// subscriptions.
         public let expiresDate: Instant?
         /// The price, in thousandths of the currency's unit.
         public let price: Int64
@@ -244,7 +247,8 @@ extension PurchaseHistory.Transaction {
 extension PurchaseHistory {
     /// Returns a transaction id, or the id of a period. No two are equal.
     ///
-    /// Those of production have 15 digits, and those of the sandbox have 16 digits and begin with 2000000. Xcode counts from 0.
+    /// Those of production have 15 digits, and those of the sandbox have 16 digits and begin with 2000000. Xcode counts
+    /// from 0.
     func identifier(_ number: Int, isLineItem: Bool = false) -> String {
         let offset = (isLineItem ? 500_000_000 : 0) + customer * 1_000_000 + number + 1
         return switch environment {

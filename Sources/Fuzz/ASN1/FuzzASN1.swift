@@ -1,8 +1,8 @@
 import FuzzSupport
 import SpanASN1
 
-// Any bytes. DER that is read must be written back unchanged; the three readers (cursor, walker, gate) must agree; the offset of every error must be
-// in the input.
+// Any bytes. DER that is read must be written back unchanged; the three readers (cursor, walker, gate) must agree; the
+// offset of every error must be in the input.
 
 @_cdecl("LLVMFuzzerTestOneInput")
 func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {

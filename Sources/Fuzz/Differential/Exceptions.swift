@@ -1,8 +1,9 @@
 import SpanASN1
 import SpanPKCS7
 
-/// Input that this library reads and libcrypto refuses. This library reads a message down to the fields of its certificates, lists and signers; it reads a name or
-/// an extension only when needed, and libcrypto reads it immediately. Therefore a message with a malformed part of this kind is not a finding.
+/// Input that this library reads and libcrypto refuses. This library reads a message down to the fields of its
+/// certificates, lists and signers; it reads a name or an extension only when needed, and libcrypto reads it
+/// immediately. Therefore a message with a malformed part of this kind is not a finding.
 enum Exceptions {
     /// The part that libcrypto may have refused; `nil` if there is none.
     static func reason(_ message: borrowing SignedData) -> String? {
@@ -69,8 +70,8 @@ enum Exceptions {
         }
     }
 
-    /// `Name ::= SEQUENCE OF SET SIZE (1..MAX) OF SEQUENCE { type OBJECT IDENTIFIER, value DirectoryString }`; a `DirectoryString` is no
-    /// VisibleString (RFC 5280, 4.1.2.4), which libcrypto refuses there alone.
+    /// `Name ::= SEQUENCE OF SET SIZE (1..MAX) OF SEQUENCE { type OBJECT IDENTIFIER, value DirectoryString }`; a
+    /// `DirectoryString` is no VisibleString (RFC 5280, 4.1.2.4), which libcrypto refuses there alone.
     private static func isName(_ name: ASN1Element) -> Bool {
         do throws(ASN1DecodingError) {
             try name.decode { (sets) throws(ASN1DecodingError) in

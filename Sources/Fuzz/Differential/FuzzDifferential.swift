@@ -7,8 +7,9 @@ import SignatureTrust
 import SpanASN1
 import SpanPKCS7
 
-// A comparison with libcrypto. It must read what this library reads, with the same content, certificates and signatures, and verify what this library
-// verifies, with the same content. It accepts more input; these cases are counted by error code (see Statistics).
+// A comparison with libcrypto. It must read what this library reads, with the same content, certificates and
+// signatures, and verify what this library verifies, with the same content. It accepts more input; these cases are
+// counted by error code (see Statistics).
 
 @_cdecl("LLVMFuzzerTestOneInput")
 func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
@@ -28,7 +29,8 @@ func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 }
 #endif
 
-/// Puts the payload of the input into a valid message, so that verified messages are compared, too: few mutated messages are verified.
+/// Puts the payload of the input into a valid message, so that verified messages are compared, too: few mutated
+/// messages are verified.
 private func minted(_ input: [UInt8]) -> [UInt8]? {
     guard let payload = TLVContent.payload(of: input) else { return nil }
     let authority = FuzzAuthority.authority
@@ -161,8 +163,8 @@ private func compareReceipt(_ input: [UInt8], _ theirs: OpaquePointer) {
         let isValid = unsafe oracle_verify(theirs, store, seconds, payload, payload.count) == 1
         if isValid { return Statistics.shared.count(.bothVerify) }
         let reason = lastReason()
-        // libcrypto stops if the first possible issuer is not the issuer; this library tries the others. Therefore call libcrypto again
-        // with the leaf and each of the others.
+        // libcrypto stops if the first possible issuer is not the issuer; this library tries the others. Therefore call
+        // libcrypto again with the leaf and each of the others.
         let certificates = embeddedCertificates(input)
         let isLeaf = { (certificate: [UInt8]) in (try? Fingerprint(of: certificate.span)) == receipt.verification.signer
         }
@@ -224,7 +226,8 @@ private func embeddedCertificates(_ input: [UInt8]) -> [[UInt8]] {
     return result
 }
 
-/// The message with only these certificates, and with the digest algorithms of its signers. No signature covers these parts.
+/// The message with only these certificates, and with the digest algorithms of its signers. No signature covers these
+/// parts.
 private func stripped(_ input: [UInt8], _ certificates: [[UInt8]]) -> [UInt8]? {
     do {
         let message = try ReceivedMessage(input)

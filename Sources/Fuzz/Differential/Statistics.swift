@@ -8,7 +8,8 @@ import Musl
 import Darwin
 #endif
 
-/// The numbers of agreements with libcrypto, and of disagreements by error code. They are printed at the end. Not thread-safe.
+/// The numbers of agreements with libcrypto, and of disagreements by error code. They are printed at the end. Not
+/// thread-safe.
 final class Statistics: @unchecked Sendable {
     enum Outcome: String, CaseIterable {
         case bothRead = "both read it"

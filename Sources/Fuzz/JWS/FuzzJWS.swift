@@ -4,8 +4,9 @@ import FuzzSupport
 import SignatureTrust
 import StrictText
 
-// Evidence of any kind, mainly JWS, as it is and signed again. If it is verified, the authority's leaf must have signed the
-// received bytes. Verdicts with a filled and an empty cache must be equal, and a simple reader must read the same members.
+// Evidence of any kind, mainly JWS, as it is and signed again. If it is verified, the authority's leaf must have signed
+// the received bytes. Verdicts with a filled and an empty cache must be equal, and a simple reader must read the same
+// members.
 
 @_cdecl("LLVMFuzzerTestOneInput")
 func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {

@@ -2,7 +2,8 @@
 import AppStoreReceiptTesting
 import FuzzSupport
 
-/// The first inputs: a JWS of every kind, with digits in place of certificates and without signatures. `JWSSigner` adds both.
+/// The first inputs: a JWS of every kind, with digits in place of certificates and without signatures. `JWSSigner` adds
+/// both.
 enum Seeds {
     static let all: [(name: String, bytes: [UInt8])] = {
         let bundleID = "com.example.app"

@@ -62,7 +62,8 @@ private func checkGate(_ input: [UInt8]) {
     }
 }
 
-/// Whether the offset is in a part that the gate copies unchanged: a certificate, a revocation list, a signer's attributes.
+/// Whether the offset is in a part that the gate copies unchanged: a certificate, a revocation list, a signer's
+/// attributes.
 private func readsOpaque(_ bytes: [UInt8], _ offset: Int) -> Bool {
     var walker = ASN1Walker(bytes.span, rules: .ber)
     while let element = try? walker.next() {

@@ -132,7 +132,8 @@ private func payload(of input: [UInt8]) -> [UInt8]? {
     return TLVContent.payload(of: input)
 }
 
-/// Whatever the payload, the encoding of the container does not change the verdict; and a payload that decodes is verified.
+/// Whatever the payload, the encoding of the container does not change the verdict; and a payload that decodes is
+/// verified.
 private func checkMinted(_ payload: [UInt8]) {
     let authority = FuzzAuthority.authority
     var builder = SignedDataBuilder(

@@ -4,8 +4,8 @@ import FuzzSupport
 @_spi(Surfaces) import ReceiptReport
 import StrictText
 
-// The page that explains: of evidence that is refused, and of a signed receipt whose texts are the input. No input becomes markup, and the page's size is
-// bounded by the evidence's.
+// The page that explains: of evidence that is refused, and of a signed receipt whose texts are the input. No input
+// becomes markup, and the page's size is bounded by the evidence's.
 
 @_cdecl("LLVMFuzzerTestOneInput")
 func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {

@@ -118,7 +118,8 @@ private let strictVerifier = FuzzAuthority.made {
     return try AppStoreVerifier(policy: policy, trust: trust)
 }
 
-/// What is found in a wrapper has the verdict that it has alone, and what is refused is not accepted for having been looked at again.
+/// What is found in a wrapper has the verdict that it has alone, and what is refused is not accepted for having been
+/// looked at again.
 private func checkClients(_ input: [UInt8]) {
     let alone = Unwrapper.evidence(in: input, VerificationLimits())
     check(Unwrapper.evidence(in: alone, VerificationLimits()) == alone, "what was sent alone has a wrapper")
@@ -151,7 +152,8 @@ private let genuine: [UInt8: (text: [UInt8], evidence: VerifiedEvidence)] = Fuzz
     return genuine
 }
 
-/// Whatever is put around genuine evidence: what is accepted is exactly one of its pieces, as if it had been sent alone.
+/// Whatever is put around genuine evidence: what is accepted is exactly one of its pieces, as if it had been sent
+/// alone.
 private func checkGenuine(_ input: [UInt8]) {
     guard let text = withGenuineEvidence(input) else { return }
     checkClients(text)
@@ -163,7 +165,8 @@ private func checkGenuine(_ input: [UInt8]) {
     check(strict == (evidence.unwrapped.isEmpty ? evidence : nil), "strict form accepts a wrapper, or no evidence")
 }
 
-/// Replaces bytes by the evidence for which they stand, and encodes the text as its first bytes say; `nil` if there is no evidence in it.
+/// Replaces bytes by the evidence for which they stand, and encodes the text as its first bytes say; `nil` if there is
+/// no evidence in it.
 private func withGenuineEvidence(_ input: [UInt8]) -> [UInt8]? {
     let encodings = input.prefix(4).prefix { 5...7 ~= $0 }
     var text: [UInt8] = []
@@ -238,7 +241,8 @@ private func checkBase64(_ input: [UInt8]) {
     }
 }
 
-/// A simple decoder, six bits at a time. Whitespace is skipped, except for spaces between two characters, which are `+`.
+/// A simple decoder, six bits at a time. Whitespace is skipped, except for spaces between two characters, which are
+/// `+`.
 private func simpleDecode(_ input: [UInt8]) -> [UInt8]? {
     let isFormDecoded = hasInnerSpace(input)
     let text = isFormDecoded ? trimmed(input) : input

@@ -12,7 +12,8 @@ public func withInput(_ start: UnsafePointer<UInt8>?, _ count: Int, _ body: ([UI
     return 0
 }
 
-/// Checks a condition that must be true for every input. Otherwise prints it and ends the process, so that libFuzzer keeps the input.
+/// Checks a condition that must be true for every input. Otherwise prints it and ends the process, so that libFuzzer
+/// keeps the input.
 @inline(__always)
 public func check(_ condition: Bool, _ message: @autoclosure () -> String) {
     if !condition { fail(message()) }
@@ -27,7 +28,8 @@ func fail(_ message: String) -> Never {
 }
 
 #if !FUZZ
-/// Runs a target over the files named on the command line, and over those in the folders named there. With `--mint FOLDER`, writes the target's own inputs.
+/// Runs a target over the files named on the command line, and over those in the folders named there. With `--mint
+/// FOLDER`, writes the target's own inputs.
 public func replay(
     _ testOneInput: (UnsafePointer<UInt8>?, Int) -> CInt,
     orMint inputs: @autoclosure () -> [(name: String, bytes: [UInt8])] = []

@@ -2,8 +2,8 @@ public import AppStoreReceipt
 public import AppStoreReceiptTesting
 public import SignatureTrust
 
-/// A test authority with fixed keys, so that stored inputs stay signed. The keys are RSA-512, with which a signature costs almost nothing; a verifier must
-/// allow it explicitly.
+/// A test authority with fixed keys, so that stored inputs stay signed. The keys are RSA-512, with which a signature
+/// costs almost nothing; a verifier must allow it explicitly.
 public enum FuzzAuthority {
     public static let authority = made {
         try TestCertificateAuthority(

@@ -6,8 +6,8 @@ import StrictText
 
 /// Signs a mutated JWS, so that the code after the signature is fuzzed, too, and keeps inputs small.
 public enum JWSSigner {
-    /// The certificates for which a digit stands in `x5c`: leaf, intermediate and root; a leaf and an intermediate without their markers; an
-    /// expired leaf; Xcode's. All leaves have the same key.
+    /// The certificates for which a digit stands in `x5c`: leaf, intermediate and root; a leaf and an intermediate
+    /// without their markers; an expired leaf; Xcode's. All leaves have the same key.
     public static let certificates: [[UInt8]] = {
         var bare = shape
         bare.leaf.extensions.removeLast()
@@ -40,7 +40,8 @@ public enum JWSSigner {
         text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).map(Array.init)
     }
 
-    /// Replaces the digits in `x5c`, and signs the input and the parts in its payload. Returns `nil` if there is nothing to sign.
+    /// Replaces the digits in `x5c`, and signs the input and the parts in its payload. Returns `nil` if there is
+    /// nothing to sign.
     public static func sign(_ text: [UInt8], depth: Int = 0) -> [UInt8]? {
         if depth == 0, text.first == UInt8(ascii: "{") { return signedMembers(text) }
         let parts = parts(text)

@@ -4,7 +4,8 @@ import AppStoreReceiptTesting
 import SeededRandom
 import StrictText
 
-// libFuzzer finds these functions by name. Half of all mutations are its own, on bytes; the others follow the structure.
+// libFuzzer finds these functions by name. Half of all mutations are its own, on bytes; the others follow the
+// structure.
 
 @_extern(c, "LLVMFuzzerMutate")
 private func mutateBytes(_ data: UnsafeMutablePointer<UInt8>?, _ count: Int, _ maximum: Int) -> Int
@@ -39,8 +40,8 @@ extension SeededGenerator {
     /// Returns `true` one time in `odds`.
     mutating func isLucky(_ odds: Int) -> Bool { below(odds) == 0 }
 
-    /// Chooses an element: half of the time one of all, and otherwise on a walk from the root, since a payload of thousands would leave few edits to the
-    /// certificates and signers.
+    /// Chooses an element: half of the time one of all, and otherwise on a walk from the root, since a payload of
+    /// thousands would leave few edits to the certificates and signers.
     mutating func element(of editor: TLVEditor) -> Int? {
         guard !editor.elements.isEmpty else { return nil }
         guard isLucky(2) else { return below(editor.elements.count) }

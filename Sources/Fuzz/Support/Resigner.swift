@@ -5,8 +5,9 @@ import SpanPKCS7
 
 /// Signs a mutated message again, so that the code after the signature is fuzzed, too.
 public enum Resigner {
-    /// Returns the message with all signatures and message-digest attributes corrected in place: over the content that it says is
-    /// signed, with the key of ``FuzzAuthority``'s leaf. Returns `nil` if there is nothing to sign or not enough room.
+    /// Returns the message with all signatures and message-digest attributes corrected in place: over the content that
+    /// it says is signed, with the key of ``FuzzAuthority``'s leaf. Returns `nil` if there is nothing to sign or not
+    /// enough room.
     public static func resign(_ received: [UInt8]) -> [UInt8]? {
         do {
             let message = try ReceivedMessage(received)

@@ -1,5 +1,5 @@
-/// The reasons for which this library refuses input that libcrypto accepts, by error code. `FuzzDifferential` fails on other codes. The
-/// table in SECURITY.md is the same, which a test checks.
+/// The reasons for which this library refuses input that libcrypto accepts, by error code. `FuzzDifferential` fails on
+/// other codes. The table in SECURITY.md is the same, which a test checks.
 public enum StricterCode {
     public static let reasons: [(codes: [String], reason: String)] = [
         (

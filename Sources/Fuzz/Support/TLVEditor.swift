@@ -1,7 +1,7 @@
 /// Edits BER by its structure, and corrects the lengths around a change.
 ///
-/// It has its own reader, which accepts more than those under test, and also reads inside OCTET STRINGs and BIT STRINGs. It reads all of an input: a message
-/// of 64 KiB has its certificates and signers after thousands of elements.
+/// It has its own reader, which accepts more than those under test, and also reads inside OCTET STRINGs and BIT
+/// STRINGs. It reads all of an input: a message of 64 KiB has its certificates and signers after thousands of elements.
 public struct TLVEditor {
     public private(set) var bytes: [UInt8]
     public private(set) var elements: [Element] = []

@@ -94,7 +94,8 @@ extension ASN1Outline.State {
         return note
     }
 
-    /// Returns the element at `offset` if it extends beyond the end of the input, and not only beyond the end of its container.
+    /// Returns the element at `offset` if it extends beyond the end of the input, and not only beyond the end of its
+    /// container.
     package mutating func nodeCutOff(at offset: Int, _ bytes: Span<UInt8>) -> ASN1Outline.Node? {
         while levels.count > 1, let end = levels[levels.count - 1].end, end <= offset { levels.removeLast() }
         guard levels.allSatisfy({ $0.end == nil }) else { return nil }
@@ -147,7 +148,8 @@ extension ASN1Outline.State {
         return attributeType(fields: first.content)
     }
 
-    /// Returns the type of an attribute: SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }. The value may be cut off.
+    /// Returns the type of an attribute: SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }. The value may
+    /// be cut off.
     private static func attributeType(fields: Span<UInt8>) -> AttributeType? {
         var cursor = ASN1Cursor(fields, allowing: .nonMinimalLengths)
         guard let type = try? cursor.read(.integer), let number = try? type.integer(as: Int64.self),
@@ -156,7 +158,8 @@ extension ASN1Outline.State {
         return AttributeType(rawValue: number)
     }
 
-    /// Returns whether an element is a string whose content is one well-formed element or, if the string is cut off, the beginning of one.
+    /// Returns whether an element is a string whose content is one well-formed element or, if the string is cut off,
+    /// the beginning of one.
     ///
     /// Each element is read once here: a string inside the content is read only when it is reached.
     package func enters(_ node: ASN1Outline.Node, _ bytes: Span<UInt8>) -> Bool {

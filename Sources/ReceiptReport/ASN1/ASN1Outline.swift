@@ -1,6 +1,7 @@
 package import SpanASN1
 
-/// The structure of BER, element by element, including the structure inside OCTET STRINGs and BIT STRINGs, with the names of a receipt's attributes.
+/// The structure of BER, element by element, including the structure inside OCTET STRINGs and BIT STRINGs, with the
+/// names of a receipt's attributes.
 ///
 /// It has no recursion: one level is stored for each open element.
 package enum ASN1Outline {

@@ -1,6 +1,7 @@
 public import Instants
 
-/// The attributes that an element may have. Only names of this package, numbers, dates and texts that people read are values; an address is always a place in the page.
+/// The attributes that an element may have. Only names of this package, numbers, dates and texts that people read are
+/// values; an address is always a place in the page.
 @_spi(Surfaces) public enum Attribute: Sendable {
     case style(Style)
     case styles([Style])

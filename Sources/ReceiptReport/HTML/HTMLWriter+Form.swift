@@ -117,7 +117,8 @@
         raw("\"")
     }
 
-    /// Writes a value that comes back byte for byte: hidden characters are not shown by their code points, and line breaks stay what they are.
+    /// Writes a value that comes back byte for byte: hidden characters are not shown by their code points, and line
+    /// breaks stay what they are.
     private mutating func exactValue(_ value: String) {
         raw(" value=\"")
         for byte in value.utf8 {

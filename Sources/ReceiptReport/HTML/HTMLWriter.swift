@@ -1,6 +1,7 @@
 import StrictText
 
-/// The one writer of HTML. It writes elements, attributes and escaped text, and nothing else: no input becomes markup, a style, a script or an address.
+/// The one writer of HTML. It writes elements, attributes and escaped text, and nothing else: no input becomes markup,
+/// a style, a script or an address.
 ///
 /// Tags and attributes are cases of ``Tag`` and ``Attribute``, among which are none that run, load or send anything.
 @_spi(Surfaces) public struct HTMLWriter {
@@ -84,7 +85,8 @@ import StrictText
     /// Where a text stands, and so how a character that nobody would see is shown.
     enum Place { case element, attribute }
 
-    /// Writes text. Characters that are invisible, that reorder text, or that pile marks on a letter are shown by their code points.
+    /// Writes text. Characters that are invisible, that reorder text, or that pile marks on a letter are shown by their
+    /// code points.
     public mutating func text(_ string: String) { text(string, .element) }
 
     mutating func text(_ string: String, _ place: Place) {

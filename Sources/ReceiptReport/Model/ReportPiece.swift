@@ -10,7 +10,8 @@ struct ReportPiece: Sendable {
     let bytes: [UInt8]
     let outcome: Decision.Piece.Outcome
     let verdict: Verdict
-    /// The contents of a piece that was refused, as far as they can be read. Whether they are signed, ``areContentsSigned`` says.
+    /// The contents of a piece that was refused, as far as they can be read. Whether they are signed,
+    /// ``areContentsSigned`` says.
     let decoded: UnverifiedEvidence?
 
     init(_ piece: Decision.Piece, _ index: Int, _ bytes: [UInt8]) {

@@ -1,6 +1,7 @@
 @_spi(Surfaces) public import AppStoreReceipt
 
-/// The codes that say what a client sent in place of evidence, and what to do about each: the short form of the article *The client sends something else*.
+/// The codes that say what a client sent in place of evidence, and what to do about each: the short form of the article
+/// *The client sends something else*.
 @_spi(Surfaces) public enum ClientHelp {
     /// Writes a list, whose terms are the codes.
     public static func write(to html: inout HTMLWriter, for audience: Audience) {

@@ -1,6 +1,7 @@
 import Instants
 
-/// The rule of POSIX's `TZ` for the time after the last change of a file, such as `CET-1CEST,M3.5.0,M10.5.0/3` (RFC 9636, 3.3.1).
+/// The rule of POSIX's `TZ` for the time after the last change of a file, such as `CET-1CEST,M3.5.0,M10.5.0/3` (RFC
+/// 9636, 3.3.1).
 struct TimeZoneRule: Sendable {
     private let standard: Int
     fileprivate var daylight: (offset: Int, begin: Day, end: Day)?

@@ -17,7 +17,8 @@ struct ASN1Listing {
         countWidth = max(7, String(byteCount).count)
     }
 
-    /// A string in segments, which are joined as they are visited. A segment may have one byte, so little is stored for each.
+    /// A string in segments, which are joined as they are visited. A segment may have one byte, so little is stored for
+    /// each.
     private struct SegmentedString {
         let depth: Int
         var segmentCount = 0

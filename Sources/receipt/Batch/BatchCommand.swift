@@ -178,7 +178,8 @@ struct BatchCommand: Command {
         return status
     }
 
-    /// Writes the verdicts of a block, and returns the number of its lines that are answered: all, unless the work was interrupted or the output cannot be written any more.
+    /// Writes the verdicts of a block, and returns the number of its lines that are answered: all, unless the work was
+    /// interrupted or the output cannot be written any more.
     private func write(
         _ block: borrowing LineBlock.Contents, to console: inout Console, _ interruption: Interruption
     ) -> Int {

@@ -1,10 +1,11 @@
 import Dispatch
 import Synchronization
 
-/// A handler of SIGINT and SIGTERM until ``end()``. The second signal of a kind ends the process, as the first does without a handler.
+/// A handler of SIGINT and SIGTERM until ``end()``. The second signal of a kind ends the process, as the first does
+/// without a handler.
 ///
-/// After the first signal, the work may end by itself as long as its output is read. The process ends if nothing was read for the time ``grace``, because a write that is
-/// not read never returns.
+/// After the first signal, the work may end by itself as long as its output is read. The process ends if nothing was
+/// read for the time ``grace``, because a write that is not read never returns.
 final class Interruption: Sendable {
     private let state = State()
     private let sources: Mutex<[any DispatchSourceSignal]>

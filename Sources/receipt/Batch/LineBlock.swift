@@ -1,7 +1,8 @@
 import StrictText
 import Synchronization
 
-/// Complete lines, and the verdicts on them. A block is used again for later lines, so that long work needs no new memory.
+/// Complete lines, and the verdicts on them. A block is used again for later lines, so that long work needs no new
+/// memory.
 final class LineBlock: Sendable {
     private let contents = Mutex(Contents())
 

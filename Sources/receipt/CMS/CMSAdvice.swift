@@ -124,8 +124,8 @@ private enum OtherInput: String {
         }
     }
 
-    /// `TimeStampResp` begins with `PKIStatusInfo`, whose first field is an INTEGER, and `TimeStampReq` with a version and
-    /// a `MessageImprint` (RFC 3161, 2.4.1 and 2.4.2).
+    /// `TimeStampResp` begins with `PKIStatusInfo`, whose first field is an INTEGER, and `TimeStampReq` with a version
+    /// and a `MessageImprint` (RFC 3161, 2.4.1 and 2.4.2).
     private init?(timeStamp received: [UInt8]) throws(ASN1DecodingError) {
         var input = ASN1Cursor(received.span)
         var fields = try input.read(.sequence).contents

@@ -188,7 +188,8 @@ struct CMSCommand: Command {
     }
 }
 
-/// The files of a policy's certificates and lists, by their indices in it: `root.pem`, or `roots.pem, certificate 2 of 3`.
+/// The files of a policy's certificates and lists, by their indices in it: `root.pem`, or `roots.pem, certificate 2 of
+/// 3`.
 private struct CMSFilePlaces {
     var roots: [String] = []
     var lists: [String] = []
@@ -222,7 +223,8 @@ struct CMSFile {
 
     /// Returns the message from the text around it.
     ///
-    /// - Throws: ``CMSFileError/severalMessages(_:count:)`` if there are several: one verdict would be taken for that of all.
+    /// - Throws: ``CMSFileError/severalMessages(_:count:)`` if there are several: one verdict would be taken for that
+    ///   of all.
     func message() throws(CMSFileError) -> [UInt8] {
         let parts = try parts()
         guard parts.count == 1 else { throw .severalMessages(name, count: parts.count) }

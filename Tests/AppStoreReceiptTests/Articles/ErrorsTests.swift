@@ -10,7 +10,8 @@ import Testing
 ///
 /// `UPDATE_ARTICLES=1 swift test --filter ErrorsTests` writes its rows.
 struct ErrorsTests {
-    /// The errors of each section. Sections of syntax list codes once for several stages, and have a list of what to do at each.
+    /// The errors of each section. Sections of syntax list codes once for several stages, and have a list of what to do
+    /// at each.
     private static let sections: [(heading: String, errors: [VerificationError], isSyntax: Bool)] = {
         let all = VerificationError.all(SignatureTrustError.Kind.allCases.map { SignatureTrustError($0) })
         func section(_ heading: String, isSyntax: Bool = false, _ isIncluded: (VerificationError) -> Bool)

@@ -4,8 +4,8 @@ import StrictText
 import TestSupport
 import Testing
 
-// The code of the articles GettingStarted, ComingFromVerifyReceipt, Platforms and WhatOfflineVerificationCanKnow, word for word; the last test
-// here compares them.
+// The code of the articles GettingStarted, ComingFromVerifyReceipt, Platforms and WhatOfflineVerificationCanKnow, word
+// for word; the last test here compares them.
 
 func makeVerifier() throws(VerificationError) -> AppStoreVerifier {
     try AppStoreVerifier(bundleID: "com.example.app", environments: [.production])

@@ -14,7 +14,8 @@ struct PurchaseEndpoint {
     /// Redeems all purchases in the evidence for an account, and returns the outcome of each transaction.
     ///
     /// - Parameters:
-    ///   - body: What the client sends: a receipt, a transaction's `jwsRepresentation`, or a JSON object that contains one.
+    ///   - body: What the client sends: a receipt, a transaction's `jwsRepresentation`, or a JSON object that contains
+    ///     one.
     ///   - account: The account that your backend has authenticated. Never take it from the body.
     mutating func redeem(
         _ body: String, account: String, at now: Instant = .now
@@ -39,7 +40,8 @@ struct PurchaseEndpoint {
 
 /// What the client is told about a transaction.
 enum Outcome: Equatable {
-    /// What the transaction gives now. It replaces what the transaction gave before: set the quantity, and do not add it.
+    /// What the transaction gives now. It replaces what the transaction gave before: set the quantity, and do not add
+    /// it.
     case granted(Entitlements.Access), alreadyYours(Entitlements.Access)
     case belongsToAnother, notYours, tooEarly, expired, revoked, notGrantable
 
@@ -103,7 +105,8 @@ struct Ledger {
 
     /// Decides again for an account. Call it when a notification arrives, and at the returned date.
     ///
-    /// - Returns: What has changed, by purchase key: what the purchase gives now. Take it back if it is not grantable. And when to decide again, since Apple does not notify of it.
+    /// - Returns: What has changed, by purchase key: what the purchase gives now. Take it back if it is not grantable.
+    ///   And when to decide again, since Apple does not notify of it.
     mutating func update(
         _ account: String, at now: Instant
     ) -> (changes: [String: Entitlements.Access], nextChange: Instant?) {
@@ -127,8 +130,8 @@ struct Ledger {
         purchase.appAccountToken.map { $0 == AppAccountToken(account) } ?? true
     }
 
-    /// What a purchase has in common with its renewals and restored copies: the original transaction, which members of a
-    /// family or group can have in common with the buyer. A receipt does not say who is a member.
+    /// What a purchase has in common with its renewals and restored copies: the original transaction, which members of
+    /// a family or group can have in common with the buyer. A receipt does not say who is a member.
     private func line(of purchase: Purchase) -> String {
         switch purchase.ownershipType {
         case .familyShared?, .assigned?:
@@ -138,7 +141,8 @@ struct Ledger {
         }
     }
 
-    /// Records purchases, also those that no client has brought yet: evidence signed before a refund can arrive after it.
+    /// Records purchases, also those that no client has brought yet: evidence signed before a refund can arrive after
+    /// it.
     ///
     /// - Returns: The owners of the purchases.
     @discardableResult

@@ -4,8 +4,8 @@ import Foundation
 import TestSupport
 import Testing
 
-// The code of the article VerifyInAWebBackend, word for word; the last test here compares them. Below it are types of the same shape as
-// those of Vapor 4 and Hummingbird 2: as much of them as the article uses.
+// The code of the article VerifyInAWebBackend, word for word; the last test here compares them. Below it are types of
+// the same shape as those of Vapor 4 and Hummingbird 2: as much of them as the article uses.
 
 /// Verifies what clients and Apple post, and keeps production and the sandbox apart.
 actor Shop {

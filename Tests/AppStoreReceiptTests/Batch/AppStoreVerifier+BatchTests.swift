@@ -108,7 +108,8 @@ import Testing
         }
     }
 
-    /// Names that some reader takes for one of the verdict's: Go's folds case as Unicode does (`ſ` is `s`), others by their own rules.
+    /// Names that some reader takes for one of the verdict's: Go's folds case as Unicode does (`ſ` is `s`), others by
+    /// their own rules.
     @Test(arguments: [
         "verified", "schema", "error", "trust", "receipt", "file", "transaction", "notification", "renewal_info",
         "input", "app_transaction", "realtime_request", "bundle_id", "environment", "transaction_ids",

@@ -315,7 +315,8 @@ import Testing
             ])
     }
 
-    /// The renewal is marked as upgraded and begins on day 30. Between its purchase and its start, another product replaced it, or did not.
+    /// The renewal is marked as upgraded and begins on day 30. Between its purchase and its start, another product
+    /// replaced it, or did not.
     @Test(
         arguments: [
             ([.period("1", 0..<30), .period("2", 29..<59, "premium")], 29.0),
@@ -326,7 +327,8 @@ import Testing
                     .period("4", 29.5..<60, "ultra", revoked: 29.2),
                 ], 29
             ),
-            // No upgrade: the same product, from the start of the renewed period, from that of the renewal, ended by then.
+            // No upgrade: the same product, from the start of the renewed period, from that of the renewal, ended by
+            // then.
             ([.period("1", 0..<30), .period("2", 29..<59)], nil),
             ([.period("1", 0..<30), .period("2", 0..<40, "premium")], nil),
             ([.period("1", 0..<30), .period("2", 30..<59, "premium")], nil),

@@ -23,7 +23,8 @@ struct PurchaseKeyCorpusTests {
             let isXcodes = Corpus.xcode.contains(file)
             let verifier = try verifier(trusting: isXcodes ? Corpus.certificate(in: bytes) : nil)
             let expected = try #require(Corpus.expected[file.lastPathComponent]).purchases
-            // An independent decoder names attributes by their numbers: 1703 is the transaction id, and 1705 the original one.
+            // An independent decoder names attributes by their numbers: 1703 is the transaction id, and 1705 the
+            // original one.
             let originals = Dictionary(expected.map { ($0["1703"], $0["1705"]) }) { first, _ in first }
             for item in items(.receipt(try verifier.verifyReceipt(bytes))) {
                 let isMissing = originals[item.transactionID].flatMap(\.self)?.isEmpty ?? true

@@ -290,8 +290,8 @@ import Testing
             var canBeRestored = false
         }
 
-        /// Adds evidence of a transaction: alone, in a notification and in receipts, before and after an extension and a
-        /// restoration, with and without line item.
+        /// Adds evidence of a transaction: alone, in a notification and in receipts, before and after an extension and
+        /// a restoration, with and without line item.
         ///
         /// - Parameters:
         ///   - isNeeded: Whether there is a JWS at least.

@@ -8,7 +8,8 @@ import Testing
 
 /// Histories of one customer, simulated event by event, and what each transaction is at any time.
 ///
-/// The model knows nothing of the engine's rules: it notes the end of each transaction when the event that ends it happens.
+/// The model knows nothing of the engine's rules: it notes the end of each transaction when the event that ends it
+/// happens.
 private struct Model {
     struct Entry {
         var transaction: Transaction

@@ -99,7 +99,8 @@ import Testing
             try verifier.verify(" {\"user\": 17, \"\(member)\": \"\(jws)\", \"receipt\": []}\n") == bare)
     }
 
-    /// RFC 7515 asks for a JSON object, and JSON may begin with white space: the base64url of such a header does not begin with `e`.
+    /// RFC 7515 asks for a JSON object, and JSON may begin with white space: the base64url of such a header does not
+    /// begin with `e`.
     @Test(arguments: [" ", "\t", "\n", "\r", "\r\n", "  ", "   ", "\n\t "])
     func `a header that begins with white space is a header`(space: String) throws {
         let authority = try Minted.ellipticAuthority

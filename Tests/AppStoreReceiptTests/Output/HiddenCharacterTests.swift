@@ -5,7 +5,8 @@ import Testing
 
 @testable import AppStoreReceipt
 
-/// What people read in a log or a terminal is what is there: no JSON that this library writes has a character that hides.
+/// What people read in a log or a terminal is what is there: no JSON that this library writes has a character that
+/// hides.
 @Suite struct HiddenCharacterTests {
     private static let text = "a\u{7F}é\u{85}\u{2028}x\u{202E}y\u{2066}\u{061C}\u{200F}語"
 

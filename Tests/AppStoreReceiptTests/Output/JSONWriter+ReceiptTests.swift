@@ -48,7 +48,8 @@ import Testing
         builder.expirationDate = date(1_600_000_000_000)
         builder.platform = 3
         builder.preorderDate = date(1_300_000_000_000)
-        // One that is outside the table of known ones, one that a purchase could have, an inferred one of the wrong form.
+        // One that is outside the table of known ones, one that a purchase could have, an inferred one of the wrong
+        // form.
         builder.additionalAttributes = [
             .init(AttributeType(rawValue: 99), version: 7, value: [0xDE, 0xAD]),
             .utf8String(AttributeType(rawValue: 1702), "x"),

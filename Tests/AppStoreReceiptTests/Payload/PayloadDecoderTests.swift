@@ -230,7 +230,8 @@ import Testing
         }
     }
 
-    /// The decoder reads a purchase's four lengths at once where each has two octets and the attribute's version is 1. With another version, one by one.
+    /// The decoder reads a purchase's four lengths at once where each has two octets and the attribute's version is 1.
+    /// With another version, one by one.
     @Test func `lengths of a purchase that contradict each other are the same error, read at once or one by one`() {
         func record(_ version: UInt8, _ lengths: [Int]) -> [UInt8] {
             let octets = lengths.map { [0x82, UInt8(truncatingIfNeeded: $0 >> 8), UInt8(truncatingIfNeeded: $0)] }

@@ -4,7 +4,8 @@ import Testing
 
 @_spi(Ledger) @testable import AppStoreReceipt
 
-/// Stored purchases outlive a version of this library. Whoever changes one of these objects raises the number of the schema, and reads both.
+/// Stored purchases outlive a version of this library. Whoever changes one of these objects raises the number of the
+/// schema, and reads both.
 struct StoredSchemaTests {
     private static let purchase = """
         {"schema":1,"product_id":"com.example.app.monthly","product_type":"Auto-Renewable Subscription","quantity":1,

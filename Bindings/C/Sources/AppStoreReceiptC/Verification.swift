@@ -56,7 +56,8 @@ extension Library {
         } catch {
             return outputs.refusal(error, for: verifier.surface)
         }
-        // A piece that cannot be accepted is no failure of the others. Without one that could not be verified, nobody knows what is missing.
+        // A piece that cannot be accepted is no failure of the others. Without one that could not be verified, nobody
+        // knows what is missing.
         let refusals = decision.refusals
         let hostFault = refusals.first { $0.error.isHostFault }
         if let refusal = hostFault ?? refusals.first {

@@ -1,15 +1,17 @@
 public import AppStoreReceipt
 
-// What Apple's answers contain. A type whose name begins with `Unsigned` has what only TLS protects: it steers paging and metrics, and never grants or takes back anything.
+// What Apple's answers contain. A type whose name begins with `Unsigned` has what only TLS protects: it steers paging
+// and metrics, and never grants or takes back anything.
 
 /// The answer to Get Transaction Info.
 public struct TransactionInfoAnswer: Hashable, Sendable {
     /// `signedTransactionInfo`; `nil` if the answer has none.
     public let transaction: SignedItem<Verified<TransactionInfo>>?
-    /// Whether the transaction is the one asked about: its transaction id or its original transaction id is the id that was asked.
+    /// Whether the transaction is the one asked about: its transaction id or its original transaction id is the id that
+    /// was asked.
     ///
-    /// Apple answers with another transaction of the same product for old receipts and for non-consumables that were bought again. A transaction that is neither is none of this
-    /// customer's.
+    /// Apple answers with another transaction of the same product for old receipts and for non-consumables that were
+    /// bought again. A transaction that is neither is none of this customer's.
     public let isOfAskedID: Bool
 }
 

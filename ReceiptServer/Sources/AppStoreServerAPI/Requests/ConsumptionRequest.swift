@@ -14,8 +14,8 @@ public struct ConsumptionRequest: Hashable, Sendable {
     public var sampleContentProvided: Bool
     /// Whether the product was delivered and worked.
     public var deliveryStatus: DeliveryStatus
-    /// How much of the whole purchase was consumed, in thousandths of a percent: 0 to 100,000. With a quantity of two, of
-    /// which one was used, it is 50,000.
+    /// How much of the whole purchase was consumed, in thousandths of a percent: 0 to 100,000. With a quantity of two,
+    /// of which one was used, it is 50,000.
     ///
     /// `nil` for none. A subscription that renews must have none, and what was not delivered none or 0.
     public var consumptionPercentage: Int?
@@ -85,8 +85,8 @@ public struct ConsumptionRequest: Hashable, Sendable {
     }
 }
 
-/// The answer to a `CONSUMPTION_REQUEST` in the older form (Send Consumption Information, version 1), which purchases need
-/// that use the Advanced Commerce API: version 2 refuses those.
+/// The answer to a `CONSUMPTION_REQUEST` in the older form (Send Consumption Information, version 1), which purchases
+/// need that use the Advanced Commerce API: version 2 refuses those.
 ///
 /// Every member but the preference is required. 0 means that you do not say.
 ///

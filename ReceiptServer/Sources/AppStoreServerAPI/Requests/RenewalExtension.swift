@@ -11,8 +11,8 @@ public struct RenewalExtension: Hashable, Sendable {
     public var reason: Reason
     /// Your name for the request, of 1 to 128 characters; for all subscribers a UUID.
     ///
-    /// Apple documents that repeating a mass extension with one identifier changes nothing. It does not for the extension
-    /// of one subscription: after a lost answer, compare the renewal date before you send it again.
+    /// Apple documents that repeating a mass extension with one identifier changes nothing. It does not for the
+    /// extension of one subscription: after a lost answer, compare the renewal date before you send it again.
     public var requestIdentifier: String
 
     /// Creates an extension.

@@ -1,8 +1,8 @@
 import ServerThreads
 import Synchronization
 
-/// The threads on which asynchronous calls wait for answers, so that they do not occupy those of Swift's own pool. There
-/// are as many as are needed, and at most 64; further calls wait for one of them.
+/// The threads on which asynchronous calls wait for answers, so that they do not occupy those of Swift's own pool.
+/// There are as many as are needed, and at most 64; further calls wait for one of them.
 final class CallThreads: Sendable {
     static let shared = CallThreads()
 

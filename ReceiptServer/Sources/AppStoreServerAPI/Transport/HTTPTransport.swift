@@ -3,9 +3,11 @@ import CLibcurl
 import StrictText
 import Synchronization
 
-/// Sends HTTP requests with libcurl, over connections that it keeps. It is thread-safe; each request occupies its thread until the answer is there.
+/// Sends HTTP requests with libcurl, over connections that it keeps. It is thread-safe; each request occupies its
+/// thread until the answer is there.
 ///
-/// It follows no redirect, which could lead anywhere; it uses no proxy of the environment; `http:` is for this machine only.
+/// It follows no redirect, which could lead anywhere; it uses no proxy of the environment; `http:` is for this machine
+/// only.
 package final class HTTPTransport: Sendable {
     package enum Method: String, Sendable {
         case get = "GET"
@@ -162,7 +164,8 @@ extension TransportFault {
             CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_ENGINE_INITFAILED:
             self = .tls
         case CURLE_OPERATION_TIMEDOUT: self = .timeout
-        // Of an answer, too: what does not begin with HTTP/ is HTTP/0.9 for libcurl, and a line of more than 100 KiB is too much for its memory.
+        // Of an answer, too: what does not begin with HTTP/ is HTTP/0.9 for libcurl, and a line of more than 100 KiB is
+        // too much for its memory.
         case CURLE_UNSUPPORTED_PROTOCOL, CURLE_URL_MALFORMAT, CURLE_FAILED_INIT, CURLE_OUT_OF_MEMORY:
             self = wasSent ? .torn : .unavailable
         default: self = .torn

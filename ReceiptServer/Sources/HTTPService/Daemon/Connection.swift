@@ -9,7 +9,8 @@ import Synchronization
 
 /// An open connection, and the time until which its client must have done what it is waited for.
 ///
-/// libmicrohttpd's own time limit counts from the last byte: a client that sends one byte a second is never too late. This one counts from the beginning.
+/// libmicrohttpd's own time limit counts from the last byte: a client that sends one byte a second is never too late.
+/// This one counts from the beginning.
 final class Connection: @unchecked Sendable {
     /// What the client is waited for.
     enum Phase: UInt64, CaseIterable, Sendable {
@@ -21,7 +22,8 @@ final class Connection: @unchecked Sendable {
     let socket: CInt
     /// Whether there were too many connections when this one came.
     let isExcess: Bool
-    /// The address in libmicrohttpd's buffer where the version should follow the path and the query. Only the connection's thread of the daemon uses it.
+    /// The address in libmicrohttpd's buffer where the version should follow the path and the query. Only the
+    /// connection's thread of the daemon uses it.
     var endOfTarget: UInt = 0
     /// The phase in the lowest three bits, and above them the time in milliseconds at which it ends.
     private let deadline: Atomic<UInt64>
@@ -49,14 +51,16 @@ final class Connection: @unchecked Sendable {
     /// Whether no request is under way. When the service stops, such a connection has little time left.
     var isIdle: Bool { deadline.load(ordering: .relaxed) & 7 == Phase.idle.rawValue }
 
-    /// Whether the client has ended the connection, and sent nothing else before. While a request waits, nobody else reads from the socket.
+    /// Whether the client has ended the connection, and sent nothing else before. While a request waits, nobody else
+    /// reads from the socket.
     var isGone: Bool {
         var byte: UInt8 = 0
         let count = unsafe recv(socket, &byte, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT))
         return count == 0 || count < 0 && errno == ECONNRESET
     }
 
-    /// Makes the daemon see that the connection has ended. Only a socket that is still open may be shut down: its number may be another's.
+    /// Makes the daemon see that the connection has ended. Only a socket that is still open may be shut down: its
+    /// number may be another's.
     func shutDown() { _ = shutdown(socket, CInt(SHUT_RDWR)) }
 }
 

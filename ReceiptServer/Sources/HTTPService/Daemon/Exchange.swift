@@ -2,7 +2,8 @@ import LargeMemory
 
 /// A request that is being received or answered.
 ///
-/// One thread at a time uses it: the connection's thread of the daemon, and a thread of the queue while the daemon has suspended the connection.
+/// One thread at a time uses it: the connection's thread of the daemon, and a thread of the queue while the daemon has
+/// suspended the connection.
 final class Exchange: @unchecked Sendable {
     enum State {
         /// The body is being received.
@@ -61,7 +62,8 @@ final class Exchange: @unchecked Sendable {
 
     var hasLargeBody: Bool { bodyByteCount > ServiceLimits.largeBodyByteCount }
 
-    /// Answers with an error. What is left of the body is read and dropped, since a client that is still sending does not read.
+    /// Answers with an error. What is left of the body is read and dropped, since a client that is still sending does
+    /// not read.
     func refuse(_ response: Response) {
         refusal = response
         release()

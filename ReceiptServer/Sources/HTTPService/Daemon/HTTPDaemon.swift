@@ -98,7 +98,8 @@ package final class HTTPDaemon: @unchecked Sendable {
     /// The number of requests that have a place.
     var queuedCount: Int { lanes.values.reduce(0) { $0 + $1.queue.occupiedCount } }
 
-    /// Ends the connections of clients that are too late, and answers requests that have waited too long. Call it a few times a second.
+    /// Ends the connections of clients that are too late, and answers requests that have waited too long. Call it a few
+    /// times a second.
     package func closeLateConnections() {
         for lane in lanes.values { lane.queue.dropLate() }
         let late = connections.shutDownLate()
@@ -112,14 +113,16 @@ package final class HTTPDaemon: @unchecked Sendable {
 
     /// Accepts no more connections, answers what has been and is being sent, and ends.
     ///
-    /// Connections that wait in the system are accepted first, and those that are being made get 50 milliseconds. One without a request gets two seconds, or half of the time, for the one that its client may just be sending.
+    /// Connections that wait in the system are accepted first, and those that are being made get 50 milliseconds. One
+    /// without a request gets two seconds, or half of the time, for the one that its client may just be sending.
     ///
     /// - Returns: The number of connections that were cut when the time was over.
     package func stop(within time: Duration) -> Int {
         let start = System.monotonicMilliseconds
         let end = start + time.milliseconds
         let idleEnd = start + min(2000, time.milliseconds / 2)
-        // Until the socket is closed, no answer says that its connection ends: a client that connects anew would wait for a second.
+        // Until the socket is closed, no answer says that its connection ends: a client that connects anew would wait
+        // for a second.
         http_refuse_new(listeningSocket)
         usleep(UInt32(min(time.milliseconds, 50)) * 1000)
         state.stop()
@@ -134,7 +137,8 @@ package final class HTTPDaemon: @unchecked Sendable {
         // All are asked, also when one hangs.
         let hasEnded = lanes.values.map { $0.queue.stop(by: end) }
         guard hasEnded.allSatisfy(\.self) else {
-            // A connection whose job hangs stays suspended, and libmicrohttpd refuses to stop before it goes on. Whoever hangs goes on to use this daemon.
+            // A connection whose job hangs stays suspended, and libmicrohttpd refuses to stop before it goes on.
+            // Whoever hangs goes on to use this daemon.
             _ = connections.shutDownLate { _ in true }
             _ = unsafe Unmanaged.passRetained(self)
             return cut

@@ -6,11 +6,14 @@ package struct ServiceLimits: Sendable {
     package var maximumConnectionCount = 4096
     /// Whether there may be fewer connections, because the system allows fewer open files.
     package var allowsFewerConnections = true
-    /// The maximum number of requests of a lane that wait for a thread or are being answered. The answer to another one is 503.
+    /// The maximum number of requests of a lane that wait for a thread or are being answered. The answer to another one
+    /// is 503.
     package var queueCapacity = 256
-    /// The maximum time that a request waits for a thread of its lane. The answer to one that waits longer is 503, and nothing is done.
+    /// The maximum time that a request waits for a thread of its lane. The answer to one that waits longer is 503, and
+    /// nothing is done.
     package var queueTime = Duration.seconds(5)
-    /// The maximum size of all large bodies and of the answers to queued requests together, in bytes. Lanes share it equally. The answer to a body that exceeds it is 503.
+    /// The maximum size of all large bodies and of the answers to queued requests together, in bytes. Lanes share it
+    /// equally. The answer to a body that exceeds it is 503.
     package var memoryByteCount = 256 << 20
     /// The number of threads that read requests and write answers, and of those that compute answers to large ones.
     package var threadCount = max(System.processorCount, 2)
@@ -28,16 +31,18 @@ package struct ServiceLimits: Sendable {
     /// A body beyond this size is answered by the queue, so that small requests do not wait for it.
     static let largeBodyByteCount = 64 << 10
 
-    /// After a body of this size, what it took is given back to the kernel: a receipt of 40 MB left 270 MB to an idle service.
+    /// After a body of this size, what it took is given back to the kernel: a receipt of 40 MB left 270 MB to an idle
+    /// service.
     static let hugeBodyByteCount = 16 << 20
 
-    /// A client that has gone is looked for only where a request waited so long: one that closed its half of the connection early is answered else.
+    /// A client that has gone is looked for only where a request waited so long: one that closed its half of the
+    /// connection early is answered else.
     static let noticeableWait = Duration.seconds(1)
 
     /// The number of threads that answer the requests of a lane.
     ///
-    /// Those of ``Lane/processor`` compute. The others wait for a database most of the time: there are as many as may wait together, which share a commit, on a machine of any size. A thread that waits
-    /// takes no processor.
+    /// Those of ``Lane/processor`` compute. The others wait for a database most of the time: there are as many as may
+    /// wait together, which share a commit, on a machine of any size. A thread that waits takes no processor.
     func threadCount(of lane: Lane) -> Int {
         switch lane {
         case .processor: threadCount
@@ -46,7 +51,8 @@ package struct ServiceLimits: Sendable {
         }
     }
 
-    /// The number of threads of a lane that large requests may have. They compute for long: half of the processors are left to the others.
+    /// The number of threads of a lane that large requests may have. They compute for long: half of the processors are
+    /// left to the others.
     func largeThreadCount(of lane: Lane) -> Int {
         lane == .processor ? threadCount : max(System.processorCount / 2, 1)
     }
@@ -54,7 +60,8 @@ package struct ServiceLimits: Sendable {
     /// The memory of each of so many lanes, in bytes. One body always fits.
     func memoryByteCount(laneCount: Int) -> Int { max(memoryByteCount / laneCount, maximumBodyByteCount) }
 
-    /// The number of connections beyond ``maximumConnectionCount`` to which the service says that it is busy. Others wait in the system.
+    /// The number of connections beyond ``maximumConnectionCount`` to which the service says that it is busy. Others
+    /// wait in the system.
     var busyConnectionCount: Int { max(maximumConnectionCount / 8, 64) }
 
     /// The number of files that the process may have to open.

@@ -18,7 +18,8 @@ final class WorkQueue: @unchecked Sendable {
         case tooLate
     }
 
-    /// Whose a job is, and whether it is large. One owner, and all large jobs together, have a part of the places and of the threads, so that the others always have some.
+    /// Whose a job is, and whether it is large. One owner, and all large jobs together, have a part of the places and
+    /// of the threads, so that the others always have some.
     struct Share: Sendable {
         /// `nil` for a job that is nobody's.
         var owner: UTF8Bytes?

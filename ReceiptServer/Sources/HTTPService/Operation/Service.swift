@@ -45,7 +45,8 @@ package struct Service {
     package var metrics: @Sendable () -> [MetricFamily] = { [] }
     /// What SIGHUP does.
     package var reload: (@Sendable () -> Void)?
-    /// Starts what runs beside the requests, on threads that leave the signals to the service. Returns what ends it when all requests are answered; if that takes longer than ``stopTime``, the process ends nevertheless.
+    /// Starts what runs beside the requests, on threads that leave the signals to the service. Returns what ends it
+    /// when all requests are answered; if that takes longer than ``stopTime``, the process ends nevertheless.
     package var start: () throws(ConfigurationError) -> @Sendable () -> Void = { {} }
 
     package init(
@@ -183,7 +184,8 @@ package struct Service {
         }
         // From here on, a second signal to stop has its usual effect. SIGHUP stays blocked: it would end the process.
         SignalSet([SIGTERM, SIGINT]).unblock()
-        // What hangs then, in a database or in a full pipe of the log for example, is left. Whatever was answered is durable.
+        // What hangs then, in a database or in a full pipe of the log for example, is left. Whatever was answered is
+        // durable.
         let time = max(stopTime, .milliseconds(500))
         let deadline = Thread {
             System.sleep(for: time)
@@ -219,7 +221,8 @@ extension ServiceLimits {
     }
 }
 
-/// Reads files again on a thread of its own: a file that blocks, as a FIFO or a hung mount does, must not keep the service from its end.
+/// Reads files again on a thread of its own: a file that blocks, as a FIFO or a hung mount does, must not keep the
+/// service from its end.
 private final class Reloading: Sendable {
     private enum State { case idle, running, askedAgain }
 

@@ -3,8 +3,8 @@ import Synchronization
 
 /// The log: one JSON object a line, on standard error.
 ///
-/// A line never has a body, a header, a path as it was received, an account, or anything else that a client chose: a receipt, a password or a token cannot be in it. A transaction id is
-/// Apple's, from evidence that was verified.
+/// A line never has a body, a header, a path as it was received, an account, or anything else that a client chose: a
+/// receipt, a password or a token cannot be in it. A transaction id is Apple's, from evidence that was verified.
 package struct ServiceLog: Sendable {
     /// What is written.
     package enum Detail: String, CaseIterable, Sendable {

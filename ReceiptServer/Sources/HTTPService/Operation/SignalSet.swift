@@ -17,8 +17,8 @@ package struct SignalSet {
 
     /// Those that ask a process to end, but for what it was started to ignore, as by `nohup`.
     ///
-    /// Without `/proc`, which some containers lack, no signal counts as ignored: one too many ends an import in order, and
-    /// it goes on when it is run again. With one too few, nobody could end it in order.
+    /// Without `/proc`, which some containers lack, no signal counts as ignored: one too many ends an import in order,
+    /// and it goes on when it is run again. With one too few, nobody could end it in order.
     package static var ending: SignalSet {
         var ignored: UInt64 = 0
         if let status = try? System.readFile("/proc/self/status", maximumByteCount: 64 << 10) {

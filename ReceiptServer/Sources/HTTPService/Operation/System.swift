@@ -45,7 +45,8 @@ package enum System {
         return names
     }
 
-    /// Returns whether all arguments, and all variables of the environment with a prefix, are UTF-8. `String` replaces other bytes, and the result can be the name of another file.
+    /// Returns whether all arguments, and all variables of the environment with a prefix, are UTF-8. `String` replaces
+    /// other bytes, and the result can be the name of another file.
     package static func hasUTF8Input(variablesWith prefix: String) -> Bool {
         for index in 0..<Int(CommandLine.argc) {
             guard let argument = unsafe CommandLine.unsafeArgv[index] else { continue }
@@ -93,7 +94,8 @@ package enum System {
 
     /// Reads a file that nobody but its owner may read or change.
     ///
-    /// Credentials that systemd hands over are read as they are: it lets nobody else in, and its access list looks like rights of a group.
+    /// Credentials that systemd hands over are read as they are: it lets nobody else in, and its access list looks like
+    /// rights of a group.
     ///
     /// - Returns: `nil` if others can read or change it.
     package static func readSecretFile(_ path: String, maximumByteCount: Int) throws(SystemError) -> [UInt8]? {

@@ -1,6 +1,7 @@
 import StrictText
 
-/// Requests that wait together. A lane has places, threads and memory of its own, which the requests of no other lane can take.
+/// Requests that wait together. A lane has places, threads and memory of its own, which the requests of no other lane
+/// can take.
 package enum Lane: CaseIterable, Sendable {
     /// Large requests, which need the processor and wait for nothing.
     case processor
@@ -21,24 +22,27 @@ package struct Route: Sendable {
 
     /// Where a handler runs.
     package enum Execution: Hashable, Sendable {
-        /// On the thread that read the request, unless the body is large: the handler never waits, and takes far less than a millisecond.
+        /// On the thread that read the request, unless the body is large: the handler never waits, and takes far less
+        /// than a millisecond.
         case immediate
         /// On a thread of a lane: the handler may wait, for a database for example.
         case queued(Lane)
     }
 
     package let methods: Methods
-    /// The path, in which a segment in braces stands for any segment, such as `/v1/accounts/{id}/entitlements`. It is the route's name in metrics and in
-    /// the log.
+    /// The path, in which a segment in braces stands for any segment, such as `/v1/accounts/{id}/entitlements`. It is
+    /// the route's name in metrics and in the log.
     package let path: String
     package var execution = Execution.immediate
     /// The names of the headers that the handler reads.
     package var headers: [String] = []
     /// The names of the members of the query that the handler reads.
     package var queryItems: [String] = []
-    /// Refuses a request by its first line and its headers, before its body is read and before it takes a place; `nil` admits it.
+    /// Refuses a request by its first line and its headers, before its body is read and before it takes a place; `nil`
+    /// admits it.
     package let refusal: @Sendable (Request) -> Response?
-    /// Whose a queued request is, as far as it says so: one owner has a part of the lane's places and threads, and leaves the others to others.
+    /// Whose a queued request is, as far as it says so: one owner has a part of the lane's places and threads, and
+    /// leaves the others to others.
     package let owner: @Sendable (Request) -> String?
     package let handler: @Sendable (Request) -> Response
 

@@ -56,7 +56,8 @@ package struct AskAppleCommand {
         }
     }
 
-    /// - Returns: The exit status: 0, 1 if notifications do not arrive or Apple cannot be asked, or 2 if something of the configuration is wrong.
+    /// - Returns: The exit status: 0, 1 if notifications do not arrive or Apple cannot be asked, or 2 if something of
+    ///   the configuration is wrong.
     package func check() -> Int32 {
         var check = CheckApple(ledger) { print($0, false) }
         return check.run(askers)
@@ -64,7 +65,8 @@ package struct AskAppleCommand {
 
     // MARK: Reconciling
 
-    /// - Returns: The exit status: 0 if all is known, 1 if something is left over, refused or lost, or 2 if Apple refuses a key.
+    /// - Returns: The exit status: 0 if all is known, 1 if something is left over, refused or lost, or 2 if Apple
+    ///   refuses a key.
     package func reconcile() throws(ConfigurationError) -> Int32 {
         var since: Instant?
         if let text = values["--since"] {
@@ -119,7 +121,8 @@ package struct AskAppleCommand {
         ConfigurationError("\(error); run it again, and it goes on", isTemporary: true)
     }
 
-    /// Prints the periods that ended unheard, and notes that they were listed: what is killed in between lists some twice.
+    /// Prints the periods that ended unheard, and notes that they were listed: what is killed in between lists some
+    /// twice.
     private func listEnded() throws(LedgerError) {
         var last: EndedPeriod?
         while case let periods = try ledger.endedPeriods(limit: 1000, after: last), !periods.isEmpty {
@@ -185,8 +188,8 @@ private final class FindingPrinter: @unchecked Sendable {
 }
 
 extension Finding {
-    /// What an operator's run says of something that needs a person, or would change something; `nil` for what is listed
-    /// or summed up at the end.
+    /// What an operator's run says of something that needs a person, or would change something; `nil` for what is
+    /// listed or summed up at the end.
     fileprivate var line: String? {
         func line(_ title: String, _ app: AskedApp, _ words: String?...) -> String {
             let name = [app.bundleID.printable, app.environment.rawValue]

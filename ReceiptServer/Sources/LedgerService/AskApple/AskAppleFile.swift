@@ -9,7 +9,8 @@ import StrictText
 /// The file of `--ask-apple`: who asks the App Store, about which apps.
 ///
 /// ```json
-/// [{"bundle_id":"com.example.app","issuer_id":"57246542-96fe-1a63-e053-0824d011072a","key_id":"2X9R4HXF34","key_file":"key.p8"}]
+/// [{"bundle_id":"com.example.app","issuer_id":"57246542-96fe-1a63-e053-0824d011072a","key_id":"2X9R4HXF34",
+///   "key_file":"key.p8"}]
 /// ```
 struct AskAppleFile: Sendable {
     /// What asks about one app in one environment.

@@ -53,7 +53,8 @@ struct ImportFormat {
         case complete
         /// It goes on with a field of this one.
         case withinField
-        /// A quotation mark is neither doubled nor followed by a separator: what stands before it is none of the line's.
+        /// A quotation mark is neither doubled nor followed by a separator: what stands before it is none of the
+        /// line's.
         case misplaced
     }
 

@@ -110,7 +110,8 @@ struct ImportRecord {
         return text
     }
 
-    /// What the line says. The app and the environment are the server's, if it has one of each and the line does not say them.
+    /// What the line says. The app and the environment are the server's, if it has one of each and the line does not
+    /// say them.
     func line(_ verifier: AppStoreVerifier, _ dates: ImportDate) throws(Fault) -> ImportedLine {
         let account = try required(.account)
         guard 1...255 ~= account.utf8.count, !account.utf8.contains(0) else {

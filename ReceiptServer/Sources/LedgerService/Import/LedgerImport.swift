@@ -125,7 +125,8 @@ package struct LedgerImport {
         }
     }
 
-    /// Imports the file, from where an earlier import of it was interrupted. A signal that ends the process is heeded when the lines under way are recorded.
+    /// Imports the file, from where an earlier import of it was interrupted. A signal that ends the process is heeded
+    /// when the lines under way are recorded.
     ///
     /// - Returns: The exit status: 0, or 1 if a line is faulty or contradicts the ledger.
     package func run() throws(ConfigurationError) -> Int32 {
@@ -244,7 +245,8 @@ package struct LedgerImport {
 
     /// Reads all lines from where `start` is.
     ///
-    /// - Parameter apply: Imports lines of which `progress` has what is not theirs, counts what became of them, and returns what is to be told.
+    /// - Parameter apply: Imports lines of which `progress` has what is not theirs, counts what became of them, and
+    ///   returns what is to be told.
     private func readLines(
         from start: ImportProgress, _ signals: SignalSet,
         _ apply: ([ImportedLine], inout ImportProgress, @escaping ([ImportedLine.Result]) -> String) throws -> String

@@ -18,9 +18,11 @@ struct LineReader {
         self.offset = offset
     }
 
-    /// Returns the next lines as one, if a field of the line that was read goes on in them; `nil` if that is no field of several lines.
+    /// Returns the next lines as one, if a field of the line that was read goes on in them; `nil` if that is no field
+    /// of several lines.
     ///
-    /// It reads no further than the next line that opens a quotation mark, or a text of ``maximumByteCount``: a whole file is read at most twice.
+    /// It reads no further than the next line that opens a quotation mark, or a text of ``maximumByteCount``: a whole
+    /// file is read at most twice.
     mutating func restOfField(_ format: ImportFormat) throws(SystemError) -> (bytes: [UInt8], lineCount: Int64)? {
         var ahead = self
         var lineCount: Int64 = 0

@@ -1,7 +1,8 @@
 import HTTPService
 import PurchaseLedger
 
-/// An empty ledger in a file of its own, which is removed with it. It takes the lines of an import that is to change nothing, with what the true ledger has about them.
+/// An empty ledger in a file of its own, which is removed with it. It takes the lines of an import that is to change
+/// nothing, with what the true ledger has about them.
 final class TrialLedger {
     let ledger: PurchaseLedger
     private let path: String

@@ -1,7 +1,8 @@
 @_spi(Ledger) import AppStoreReceipt
 import StrictText
 
-/// Lines that are written in one transaction of the database. Each is decided after the one before it is written: what a file does is what its lines do one by one.
+/// Lines that are written in one transaction of the database. Each is decided after the one before it is written: what
+/// a file does is what its lines do one by one.
 struct ImportBatch {
     let connection: any SQLConnection
     let policy: LedgerPolicy
@@ -15,8 +16,9 @@ struct ImportBatch {
         (self.connection, self.policy, self.run, self.now) = (connection, policy, run, now)
     }
 
-    /// Locks what lines are about, in the order in which everybody takes locks. What they lock besides, such as a family that one of them makes, can be a deadlock with a server, which
-    /// PostgreSQL ends; then the lines are written again.
+    /// Locks what lines are about, in the order in which everybody takes locks. What they lock besides, such as a
+    /// family that one of them makes, can be a deadlock with a server, which PostgreSQL ends; then the lines are
+    /// written again.
     func lock(_ lines: [ImportedLine]) throws(LedgerError) {
         guard connection.dialect.isServer else { return }
         try connection.lockAccounts(lines.map(\.account))

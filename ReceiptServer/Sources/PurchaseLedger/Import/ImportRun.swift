@@ -60,7 +60,8 @@ public struct ImportRun: Sendable {
     }
 }
 
-/// Keeps other processes from importing into the same ledger, until it is released or the process ends, however that ends.
+/// Keeps other processes from importing into the same ledger, until it is released or the process ends, however that
+/// ends.
 public final class ImportLock: Sendable {
     private let take: @Sendable () throws(LedgerError) -> Bool
     private let release: @Sendable () -> Void

@@ -31,7 +31,8 @@ public enum ImportedLine: Sendable {
         public var notes: [String] = []
     }
 
-    /// How much of a batch it takes: a receipt can have hundreds of purchases, each of which is as much work as a line of one.
+    /// How much of a batch it takes: a receipt can have hundreds of purchases, each of which is as much work as a line
+    /// of one.
     package var weight: Int {
         switch self {
         case .evidence(_, let evidence): max(1, evidence.signedPurchases.count)
@@ -61,8 +62,8 @@ public struct SpentTransaction: Sendable {
     let originalTransactionID: String?
     let keys: PurchaseKeys
 
-    /// Creates a transaction. Returns `nil` if the tables cannot hold one of the texts, if an id is none that Apple has given in the environment or this ledger makes
-    /// (`support-…`), or if the quantity is not positive.
+    /// Creates a transaction. Returns `nil` if the tables cannot hold one of the texts, if an id is none that Apple has
+    /// given in the environment or this ledger makes (`support-…`), or if the quantity is not positive.
     public init?(
         account: String, environment: AppStoreEnvironment, bundleID: String, transactionID: String,
         originalTransactionID: String?, productID: String, quantity: Int?, date: Instant
@@ -104,7 +105,8 @@ public struct ImportProgress: Sendable, Equatable {
     public var addedCount: Int64 = 0
     /// The lines that granted nothing new.
     public var knownCount: Int64 = 0
-    /// The lines that contradict the ledger. Of evidence, the part that is another account's is not applied; of everything else, nothing is.
+    /// The lines that contradict the ledger. Of evidence, the part that is another account's is not applied; of
+    /// everything else, nothing is.
     public var conflictCount: Int64 = 0
     /// The lines that cannot be read, or have evidence that is not accepted.
     public var faultCount: Int64 = 0

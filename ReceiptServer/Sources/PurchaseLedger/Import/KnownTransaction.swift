@@ -112,7 +112,8 @@ extension SpentTransaction {
         var all: [String] { [original].compactMap(\.self) + others }
     }
 
-    /// What was imported and what Apple signed may differ, which was told when it became known: a line must agree with one of them.
+    /// What was imported and what Apple signed may differ, which was told when it became known: a line must agree with
+    /// one of them.
     ///
     /// - Parameters:
     ///   - known: What is known of its transaction.

@@ -2,18 +2,22 @@ public import AppStoreReceipt
 
 /// What existed before the ledger. Every line may be imported any number of times.
 extension PurchaseLedger {
-    /// The most lines in one transaction: as many as share a sync of SQLite's file well, and few enough for PostgreSQL's table of locks, which has a few thousand places.
+    /// The most lines in one transaction: as many as share a sync of SQLite's file well, and few enough for
+    /// PostgreSQL's table of locks, which has a few thousand places.
     public var importBatchSize: Int { store is SQLiteStore ? 4096 : 256 }
 
     /// Imports lines, one after the other, and records how far the import is, in one transaction.
     ///
-    /// The backend is not told of what a line grants of its own transactions, which it granted long ago. What the account has by it besides is told, and a refund that is known.
+    /// The backend is not told of what a line grants of its own transactions, which it granted long ago. What the
+    /// account has by it besides is told, and a refund that is known.
     ///
     /// - Parameters:
     ///   - lines: At most ``importBatchSize`` lines.
-    ///   - run: The import, with the bytes, lines and faults of the file up to the last of these lines. What becomes of these lines is counted in it.
+    ///   - run: The import, with the bytes, lines and faults of the file up to the last of these lines. What becomes of
+    ///     these lines is counted in it.
     ///   - now: The date of the lines.
-    ///   - words: Returns what is to be told of the lines, by what becomes of them. It is recorded with them, as ``ImportRun/untold``: tell it when this returns, and when an interrupted import goes on.
+    ///   - words: Returns what is to be told of the lines, by what becomes of them. It is recorded with them, as
+    ///     ``ImportRun/untold``: tell it when this returns, and when an interrupted import goes on.
     /// - Returns: What became of each line.
     /// - Throws: `import-running` if another process goes on with the import.
     public func importLines(

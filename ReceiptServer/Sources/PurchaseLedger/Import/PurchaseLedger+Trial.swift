@@ -10,7 +10,8 @@ package struct TrialCopies {
     package init() {}
 }
 
-/// An import that changes nothing: its lines are imported into an empty ledger, to which everything is copied before that they are about.
+/// An import that changes nothing: its lines are imported into an empty ledger, to which everything is copied before
+/// that they are about.
 extension PurchaseLedger {
     /// Families of a trial that its own lines make have numbers from here on.
     private static let firstTrialFamily: Int64 = 1 << 62

@@ -42,9 +42,11 @@ struct AccountTokens {
         let isMade: Bool
     }
 
-    /// The statements that lock tokens, and ask for them. Locks of tokens are taken after those of families and identifiers, and before those of accounts that are told.
+    /// The statements that lock tokens, and ask for them. Locks of tokens are taken after those of families and
+    /// identifiers, and before those of accounts that are told.
     ///
-    /// Who reads a token and who registers one wait for each other, or a purchase could be recorded as waiting when its token has just been stored.
+    /// Who reads a token and who registers one wait for each other, or a purchase could be recorded as waiting when its
+    /// token has just been stored.
     struct Lookup {
         private let locks: [SQLStatement]
         private let registration: Registration?
@@ -93,7 +95,8 @@ struct AccountTokens {
 
         /// Reads the answers to ``statements``.
         ///
-        /// - Throws: A conflict if another transaction registered the token, or noted it of another family, at the same time.
+        /// - Throws: A conflict if another transaction registered the token, or noted it of another family, at the same
+        ///   time.
         func read(_ rows: some Collection<[SQLRow]>) throws(LedgerError) -> AccountTokens {
             var answers = Array(rows.dropFirst(locks.count))[...]
             if registration != nil, let inserted = answers.popFirst(), let waiting = answers.popFirst() {
@@ -116,7 +119,8 @@ struct AccountTokens {
 }
 
 extension SQLConnection {
-    /// Records that a token of a family waits for its account, or that the owner was told of it; or, without a note, neither.
+    /// Records that a token of a family waits for its account, or that the owner was told of it; or, without a note,
+    /// neither.
     func note(
         _ note: AccountTokens.Note?, _ token: AppAccountToken, _ family: Int64, at now: Instant
     ) throws(LedgerError) {

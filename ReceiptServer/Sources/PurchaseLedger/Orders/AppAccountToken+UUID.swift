@@ -1,7 +1,8 @@
 @_spi(Ledger) package import AppStoreReceipt
 
 extension AppAccountToken {
-    /// Creates a token from a UUID. Returns `nil` for another text, and for the nil UUID (RFC 9562, 5.9), which many would have.
+    /// Creates a token from a UUID. Returns `nil` for another text, and for the nil UUID (RFC 9562, 5.9), which many
+    /// would have.
     package init?(uuid text: String) {
         guard let token = AppAccountToken(text),
             text.utf8.contains(where: { $0 != UInt8(ascii: "0") && $0 != UInt8(ascii: "-") })

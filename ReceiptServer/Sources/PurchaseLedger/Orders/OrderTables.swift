@@ -4,7 +4,8 @@ enum OrderTables {
         let text = dialect.text
         let transaction = "environment \(text) NOT NULL, bundle_id \(text) NOT NULL, transaction_id \(text) NOT NULL"
         return [
-            // Tokens (`appAccountToken`) and their accounts. Those of a deleted account stay: what is bought with them is nobody else's (R13).
+            // Tokens (`appAccountToken`) and their accounts. Those of a deleted account stay: what is bought with them
+            // is nobody else's (R13).
             """
             CREATE TABLE account_tokens (token \(text) PRIMARY KEY, account \(text) NOT NULL, kind \(text) NOT NULL,
                 made_at BIGINT NOT NULL, retired_at BIGINT)
@@ -14,7 +15,8 @@ enum OrderTables {
             CREATE UNIQUE INDEX account_tokens_made ON account_tokens (account)
             WHERE kind = 'made' AND retired_at IS NULL
             """,
-            // Tokens of families that are not their owner's: nobody's yet, or, with a date, another account's, which was told (R3, R5).
+            // Tokens of families that are not their owner's: nobody's yet, or, with a date, another account's, which
+            // was told (R3, R5).
             """
             CREATE TABLE waiting_tokens (token \(text) NOT NULL, family_id BIGINT NOT NULL, told_at BIGINT,
                 PRIMARY KEY (token, family_id))
@@ -39,8 +41,8 @@ enum OrderTables {
         ]
     }
 
-    /// What shops call their orders, and whether it is known that a purchase is of the order that it closed. What is told
-    /// again of what an older version told has every member, too.
+    /// What shops call their orders, and whether it is known that a purchase is of the order that it closed. What is
+    /// told again of what an older version told has every member, too.
     static func shopOrders(_ dialect: SQLDialect) -> [String] {
         [
             "ALTER TABLE orders ADD COLUMN shop_order_id \(dialect.text)",

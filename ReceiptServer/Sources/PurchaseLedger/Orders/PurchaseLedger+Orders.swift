@@ -1,7 +1,8 @@
 @_spi(Ledger) public import AppStoreReceipt
 import StrictText
 
-/// What a backend announced that an account is about to buy, and what came of it. It is bookkeeping: nothing is granted or refused by it.
+/// What a backend announced that an account is about to buy, and what came of it. It is bookkeeping: nothing is granted
+/// or refused by it.
 public struct Order: Sendable {
     /// What became of an order.
     @nonexhaustive
@@ -85,10 +86,14 @@ extension PurchaseLedger {
     ///   - productID: The product's identifier.
     ///   - bundleID: The app's bundle id.
     ///   - environment: The environment of the purchase.
-    ///   - idempotencyKey: A text of 1 to 255 bytes that is the same when the request is sent again: the answer is the same order. `nil` for none.
-    ///   - shopOrderID: The shop's own identifier of the order, 1 to 255 bytes, which events have; `nil` for none. The same one, for the same account, product, app and environment, is the same order.
+    ///   - idempotencyKey: A text of 1 to 255 bytes that is the same when the request is sent again: the answer is the
+    ///     same order. `nil` for none.
+    ///   - shopOrderID: The shop's own identifier of the order, 1 to 255 bytes, which events have; `nil` for none. The
+    ///     same one, for the same account, product, app and environment, is the same order.
     ///   - now: The date of the order.
-    /// - Throws: `idempotency-key-reused` if the key belongs to an order of the account for something else, `shop-order-taken` if `shopOrderID` does, and `too-many-orders` if the account has 100 open orders, or with a key or `shopOrderID` 1,000.
+    /// - Throws: `idempotency-key-reused` if the key belongs to an order of the account for something else,
+    ///   `shop-order-taken` if `shopOrderID` does, and `too-many-orders` if the account has 100 open orders, or with a
+    ///   key or `shopOrderID` 1,000.
     public func placeOrder(
         for account: String, productID: String, bundleID: String, in environment: AppStoreEnvironment,
         idempotencyKey: String? = nil, shopOrderID: String? = nil, at now: Instant = .now
@@ -185,7 +190,8 @@ extension PurchaseLedger {
         try purchasesWithoutOrder(after: nil).purchases
     }
 
-    /// Returns a part of the new purchases that no order announced, the latest first, and where the next part begins; `nil` after the last.
+    /// Returns a part of the new purchases that no order announced, the latest first, and where the next part begins;
+    /// `nil` after the last.
     ///
     /// - Throws: `invalid-text` for a cursor that is none.
     package func purchasesWithoutOrder(
@@ -282,9 +288,9 @@ struct NewPurchase {
 
     /// The statements that close its order, or note that there is none. The account is locked.
     ///
-    /// DANGEROUS: an order that is named is delivered by shops, whatever it costs. It is the only open one of the product
-    /// with the token of the purchase, or, if that carries none, the only one there is. Else the oldest is closed, and
-    /// not named: an abandoned order is not that of a later purchase.
+    /// DANGEROUS: an order that is named is delivered by shops, whatever it costs. It is the only open one of the
+    /// product with the token of the purchase, or, if that carries none, the only one there is. Else the oldest is
+    /// closed, and not named: an abandoned order is not that of a later purchase.
     func closingOrder(_ policy: OrderPolicy, at now: Instant) -> [SQLStatement] {
         let open = """
             FROM orders WHERE account = $4 AND environment = $1 AND bundle_id = $2 AND product_id = $5

@@ -5,14 +5,16 @@ import StrictText
 extension PurchaseLedger {
     /// Returns a token of an account, with which its app buys: the same each time, a random one if it has none.
     ///
-    /// Ask for it before `purchase()`. What the ledger knows that was bought with the token, and that nobody owns, becomes the account's at once.
+    /// Ask for it before `purchase()`. What the ledger knows that was bought with the token, and that nobody owns,
+    /// becomes the account's at once.
     ///
     /// - Parameters:
     ///   - account: The account that your backend has authenticated.
     ///   - stored: A token that the app made, to be stored besides; `nil` for one that the ledger makes.
     ///   - now: The date of the request.
     /// - Returns: The token, and whether the ledger did not have it.
-    /// - Throws: `token-taken` if it is another account's, also that of a deleted one; `too-many-tokens` if the account has ``maximumTokenCount``; `invalid-text` if it is no UUID.
+    /// - Throws: `token-taken` if it is another account's, also that of a deleted one; `too-many-tokens` if the account
+    ///   has ``maximumTokenCount``; `invalid-text` if it is no UUID.
     public func token(
         for account: String, storing stored: AppAccountToken? = nil, at now: Instant = .now
     ) throws(LedgerError) -> (token: AppAccountToken, isNew: Bool) {
@@ -63,7 +65,8 @@ extension SQLConnection {
         ).first.map { (row) throws(LedgerError) in AppAccountToken(signed: try row.text(0)) }
     }
 
-    /// Makes a token an account's, and claims for it what waits for the token, in the order of purchase (R3). The account is locked already.
+    /// Makes a token an account's, and claims for it what waits for the token, in the order of purchase (R3). The
+    /// account is locked already.
     ///
     /// - Parameter importRun: The number of the import whose line it is; `nil` for none.
     func register(
@@ -109,7 +112,8 @@ extension SQLConnection {
             [.text(account), .text(name), SQLValue(now)])
     }
 
-    /// Gives the tokens of an account, which are locked, to another one, and its open orders: purchases that are under way follow (R12).
+    /// Gives the tokens of an account, which are locked, to another one, and its open orders: purchases that are under
+    /// way follow (R12).
     func moveTokens(from account: String, to other: String) throws(LedgerError) {
         try write(
             "UPDATE account_tokens SET account = $2, kind = 'stored', retired_at = NULL WHERE account = $1",
@@ -121,7 +125,8 @@ extension SQLConnection {
 }
 
 extension PurchaseLedger {
-    /// Whether each of some transactions was bought with a token of an account. Without ``LedgerPolicy/orders``, none is known.
+    /// Whether each of some transactions was bought with a token of an account. Without ``LedgerPolicy/orders``, none
+    /// is known.
     package func areBought(
         _ transactions: [Verified<TransactionInfo>], for account: String
     ) throws(LedgerError) -> Bool {

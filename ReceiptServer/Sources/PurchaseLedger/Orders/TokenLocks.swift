@@ -1,8 +1,10 @@
 import AppStoreReceipt
 
-/// Locks of tokens, until the end of the transaction: shared by those who look for the account of one, or alone to change that.
+/// Locks of tokens, until the end of the transaction: shared by those who look for the account of one, or alone to
+/// change that.
 ///
-/// Tokens share 256 locks, taken in one order: PostgreSQL's table of locks has a few thousand places, and an account up to 10,000 tokens.
+/// Tokens share 256 locks, taken in one order: PostgreSQL's table of locks has a few thousand places, and an account up
+/// to 10,000 tokens.
 enum TokenLocks {
     private static let count: UInt64 = 256
 

@@ -10,10 +10,12 @@ import Musl
 import Darwin
 #endif
 
-/// Does what a ledger has to do without a request: it delivers events to a webhook, grants renewals that begin, and removes what is no longer needed.
+/// Does what a ledger has to do without a request: it delivers events to a webhook, grants renewals that begin, and
+/// removes what is no longer needed.
 ///
-/// Each event is delivered at least once, and those of one account in their order. Accounts do not wait for each other, unless many of them are slow. Each event has a `sequence`, by which the
-/// receiver ignores what is older than what it was told. Several servers may deliver the events of one ledger.
+/// Each event is delivered at least once, and those of one account in their order. Accounts do not wait for each other,
+/// unless many of them are slow. Each event has a `sequence`, by which the receiver ignores what is older than what it
+/// was told. Several servers may deliver the events of one ledger.
 public final class EventDelivery: Sendable {
     /// How long delivered events, the answers to idempotency keys and abandoned orders are kept.
     static let retention = Duration.seconds(30 * 86_400)
@@ -34,7 +36,8 @@ public final class EventDelivery: Sendable {
     /// - Parameters:
     ///   - ledger: The ledger.
     ///   - webhook: Where to deliver; `nil` for nowhere. Events then wait in the outbox.
-    ///   - maximumAttempts: The number of failures after which an event is a dead letter; by default 80, which takes three days.
+    ///   - maximumAttempts: The number of failures after which an event is a dead letter; by default 80, which takes
+    ///     three days.
     public convenience init(_ ledger: PurchaseLedger, to webhook: Webhook?, maximumAttempts: Int = 80) {
         self.init(ledger, to: webhook, maximumAttempts: maximumAttempts, lease: PurchaseLedger.eventLease)
     }

@@ -56,15 +56,17 @@ extension PurchaseLedger {
     /// The number beyond which events are not counted.
     static let maximumCount = 10_000
 
-    /// Returns events to deliver, at most one of each account: the first that is pending. Nobody else gets events of these accounts before `lease` has passed.
+    /// Returns events to deliver, at most one of each account: the first that is pending. Nobody else gets events of
+    /// these accounts before `lease` has passed.
     ///
-    /// - Parameter isNewestFirst: Whether half of them, or one more, are the newest that are due, and the others the oldest; or the other way round. So new events do not wait for a backlog, nor
-    ///   the backlog for new events.
+    /// - Parameter isNewestFirst: Whether half of them, or one more, are the newest that are due, and the others the
+    ///   oldest; or the other way round. So new events do not wait for a backlog, nor the backlog for new events.
     func takeEvents(
         limit: Int, lease: Duration, isNewestFirst: Bool = false, at now: Instant
     ) throws(LedgerError) -> [OutgoingEvent] {
         try store.write { (connection) throws(LedgerError) in
-            // Nothing waits for so long. The clock was ahead when this was written. Clocks of two servers may differ by five minutes.
+            // Nothing waits for so long. The clock was ahead when this was written. Clocks of two servers may differ by
+            // five minutes.
             let bound = now + Self.maximumDelay + .seconds(300)
             for row in try connection.run(OutboxQuery.late(connection.dialect), [SQLValue(bound)]) {
                 try connection.setDue(now, row.text(0))
@@ -175,7 +177,8 @@ extension PurchaseLedger {
         }
     }
 
-    /// The number of events that are to be delivered, the date of the oldest, and the number of those that could not be. Of each, at most 10,000 are counted.
+    /// The number of events that are to be delivered, the date of the oldest, and the number of those that could not
+    /// be. Of each, at most 10,000 are counted.
     public func outboxCounts() throws(LedgerError) -> (pending: Int, oldestPending: Instant?, dead: Int) {
         try store.read { (connection) throws(LedgerError) in
             func count(_ state: String) throws(LedgerError) -> Int {
@@ -188,7 +191,8 @@ extension PurchaseLedger {
         }
     }
 
-    /// Removes what is no longer needed: delivered events and answers to idempotency keys from before a date, and orders that were abandoned before it.
+    /// Removes what is no longer needed: delivered events and answers to idempotency keys from before a date, and
+    /// orders that were abandoned before it.
     public func removeHistory(before date: Instant) throws(LedgerError) {
         for (statement, date) in [
             ("DELETE FROM outbox WHERE id IN (\(OutboxQuery.old)) RETURNING 1", date),
@@ -212,7 +216,8 @@ extension PurchaseLedger {
 }
 
 extension SQLConnection {
-    /// Waits until no other transaction posts or takes events of an account, and keeps others from it until the end of this one.
+    /// Waits until no other transaction posts or takes events of an account, and keeps others from it until the end of
+    /// this one.
     fileprivate func lock(_ account: String) throws(LedgerError) {
         try run("SELECT 1 FROM accounts WHERE account = $1" + dialect.rowLock, [.text(account)])
     }

@@ -6,7 +6,8 @@ import StrictText
 public struct Webhook: Sendable {
     /// The URL.
     public let url: String
-    /// The scheme, the host and the port of the URL, such as `https://example.com:8443`. The rest of a URL can have a password or a token.
+    /// The scheme, the host and the port of the URL, such as `https://example.com:8443`. The rest of a URL can have a
+    /// password or a token.
     public let origin: String
     let secret: [UInt8]
     let isLoopback: Bool
@@ -48,7 +49,8 @@ public struct Webhook: Sendable {
         return (scheme, host, part(CURLUPART_PORT))
     }
 
-    /// The header with which a receiver checks who sent an event, and when: the HMAC-SHA256 of `TIME.BODY`, and the time in seconds since 1970.
+    /// The header with which a receiver checks who sent an event, and when: the HMAC-SHA256 of `TIME.BODY`, and the
+    /// time in seconds since 1970.
     func signature(of body: [UInt8], atSecond time: Int64) throws(LedgerError) -> String {
         let signed = Array("\(time).".utf8) + body
         let code = try LedgerError.onHost { () throws(LibcryptoError) in

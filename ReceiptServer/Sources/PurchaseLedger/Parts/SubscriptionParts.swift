@@ -3,8 +3,9 @@ import StrictText
 
 /// A subscription, divided where no period crosses: each part is decided as if the others did not exist.
 ///
-/// `Entitlements` decides a period by what overlaps it, and by the transactions with its web order line item. A period that only follows another changes nothing of it. Only a grace period
-/// reaches further than the period that it extends: a subscription with one is decided as a whole.
+/// `Entitlements` decides a period by what overlaps it, and by the transactions with its web order line item. A period
+/// that only follows another changes nothing of it. Only a grace period reaches further than the period that it
+/// extends: a subscription with one is decided as a whole.
 struct SubscriptionParts {
     struct Part: Equatable {
         /// Milliseconds since 1970. No other part of the subscription has any of them.
@@ -18,7 +19,8 @@ struct SubscriptionParts {
     let parts: [Part]
     let lineItems: [TransactionKey: UTF8Bytes]
 
-    /// Returns `nil` for what is not divided: other purchases, subscriptions that were migrated, and evidence that contradicts itself.
+    /// Returns `nil` for what is not divided: other purchases, subscriptions that were migrated, and evidence that
+    /// contradicts itself.
     init?(_ variants: [TransactionKey: [FamilyEvidence.Variant]]) {
         var periods: [Part] = []
         var byLineItem: [UTF8Bytes: Int] = [:]

@@ -31,7 +31,8 @@ package struct HistoryWindow: Codable, Sendable, Equatable {
 
     /// The longest window. Beyond it, what was read would be lost with a token that expires.
     static let maximumLength = Duration.seconds(7 * 86_400)
-    /// How far a window reaches back before the checkpoint, for notifications that Apple was late to send. What is known is ignored.
+    /// How far a window reaches back before the checkpoint, for notifications that Apple was late to send. What is
+    /// known is ignored.
     static func overlap(_ range: HistoryRange) -> Duration { .seconds(range == .failures ? 7200 : 86_400) }
     /// A longer run is a catch-up, at which is looked again.
     static let routineLength = Duration.seconds(3 * 86_400)
@@ -90,7 +91,8 @@ struct HistoryCheckpoint {
 }
 
 extension SQLConnection {
-    /// Waits until no other transaction changes the checkpoint of an app, and keeps others from it. Questions about notifications are locked before.
+    /// Waits until no other transaction changes the checkpoint of an app, and keeps others from it. Questions about
+    /// notifications are locked before.
     func lockCheckpoint(of app: AskedApp) throws(LedgerError) -> HistoryCheckpoint {
         try write(
             "INSERT INTO history_checkpoints (environment, bundle_id, doubts) VALUES ($1, $2, 0) ON CONFLICT DO NOTHING",
@@ -136,7 +138,8 @@ extension HistoryCheckpoint {
         .seconds((app.environment == .production ? 179 : 29) * 86_400)
     }
 
-    /// Forgets what a clock noted that was ahead: until when it was true is not known. A checkpoint of another server can be a little ahead, by less than any overlap.
+    /// Forgets what a clock noted that was ahead: until when it was true is not known. A checkpoint of another server
+    /// can be a little ahead, by less than any overlap.
     private mutating func forgetFuture(at now: Instant) {
         let latest = now + .seconds(3600)
         if let date = completeUntil, date > latest { completeUntil = nil }

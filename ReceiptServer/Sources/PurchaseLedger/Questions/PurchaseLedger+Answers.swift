@@ -1,7 +1,8 @@
 package import AppStoreReceipt
 import StrictText
 
-/// What the App Store answered: evidence like any other. Nobody becomes the owner of a purchase by it, unless its token says so.
+/// What the App Store answered: evidence like any other. Nobody becomes the owner of a purchase by it, unless its token
+/// says so.
 extension PurchaseLedger {
     /// Records what Apple signed in an answer.
     ///
@@ -184,7 +185,8 @@ extension PurchaseLedger {
         }
     }
 
-    /// Makes questions about the subscriptions that accounts have already, when notifications are asked for the first time.
+    /// Makes questions about the subscriptions that accounts have already, when notifications are asked for the first
+    /// time.
     package func askAboutSubscriptions(of app: AskedApp, at now: Instant) throws(LedgerError) {
         guard let policy = policy.questions else { return }
         var after = ""

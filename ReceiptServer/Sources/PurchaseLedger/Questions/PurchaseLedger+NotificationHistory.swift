@@ -6,7 +6,8 @@ extension PurchaseLedger {
     /// How often notifications that nobody took are asked for, and all of them.
     static let failuresInterval = Duration.seconds(900)
     static let everythingInterval = Duration.seconds(86_400)
-    /// A checkpoint that is older when a server starts means an outage, or a back-up that was restored: Apple may have delivered what is not in the ledger.
+    /// A checkpoint that is older when a server starts means an outage, or a back-up that was restored: Apple may have
+    /// delivered what is not in the ledger.
     static let outage = Duration.seconds(3600)
     static let staleness = Duration.seconds(43_200)
     /// The longest time until the next attempt.
@@ -39,7 +40,8 @@ extension PurchaseLedger {
             let isFirst = checkpoint.sweptUntil == nil
             let isOutage = checkpoint.completeUntil.map { $0 < now - Self.outage } ?? true
             if let date {
-                // Whoever is asking for pages now stops. What went wrong in an earlier window of the run is asked for again, too.
+                // Whoever is asking for pages now stops. What went wrong in an earlier window of the run is asked for
+                // again, too.
                 let cursor = try connection.run(
                     """
                     SELECT cursor FROM questions
@@ -125,7 +127,8 @@ extension PurchaseLedger {
         }
     }
 
-    /// Returns the first window of all notifications since a date, or since they were last all asked for. It records nothing.
+    /// Returns the first window of all notifications since a date, or since they were last all asked for. It records
+    /// nothing.
     package func planHistory(of app: AskedApp, since date: Instant?, at now: Instant) throws(LedgerError)
         -> HistoryWindow
     {
@@ -145,7 +148,8 @@ extension PurchaseLedger {
 
     /// Records that a page was read, and takes a request for the next one.
     ///
-    /// - Returns: The question with its new lease, and whether there is a request for the next page; `nil` if somebody else has the question now.
+    /// - Returns: The question with its new lease, and whether there is a request for the next page; `nil` if somebody
+    ///   else has the question now.
     package func advance(
         _ question: Question, to window: HistoryWindow, requestsPerHour: Int, at now: Instant
     ) throws(LedgerError) -> (question: Question, hasRequest: Bool)? {

@@ -24,7 +24,8 @@ extension PurchaseLedger {
 
     // MARK: Taking
 
-    /// Takes questions that are due, the most urgent first, and one request of the budget for each. Nobody else gets them before ``questionLease`` has passed.
+    /// Takes questions that are due, the most urgent first, and one request of the budget for each. Nobody else gets
+    /// them before ``questionLease`` has passed.
     ///
     /// - Parameters:
     ///   - kinds: The kinds that can be asked now.

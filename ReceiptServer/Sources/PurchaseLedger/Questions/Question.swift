@@ -35,7 +35,8 @@ package struct QuestionPolicy: Sendable {
     /// Which new purchases Apple is asked to confirm.
     package enum Confirm: Hashable, Sendable {
         case none
-        /// Those that no notification has told of, so that nothing is missed, and of the others so many in a hundred: a stolen key signs notifications, too.
+        /// Those that no notification has told of, so that nothing is missed, and of the others so many in a hundred: a
+        /// stolen key signs notifications, too.
         case sample(percent: Int)
 
         package static let unheard = sample(percent: 0)
@@ -167,7 +168,8 @@ extension QuestionPolicy {
     /// The most disputed transactions of one request that are asked about: those of a receipt are one customer's.
     static let maximumDisputedCount = 20
 
-    /// The questions whether Apple knows a purchase that was just granted. They are one, unless a notification has told of the purchase: then only the second is asked.
+    /// The questions whether Apple knows a purchase that was just granted. They are one, unless a notification has told
+    /// of the purchase: then only the second is asked.
     func confirmations(
         of key: TransactionKey, _ cause: LedgerEvent.Cause, _ surroundings: Surroundings, at now: Instant
     ) -> [NewQuestion] {
@@ -183,7 +185,8 @@ extension QuestionPolicy {
         return questions
     }
 
-    /// Whether a purchase that was heard of is among those that Apple is asked about: by chance, so that nobody can choose an id that is not.
+    /// Whether a purchase that was heard of is among those that Apple is asked about: by chance, so that nobody can
+    /// choose an id that is not.
     func isInSample(_ surroundings: Surroundings) -> Bool {
         guard case .sample(let percent) = confirm else { return false }
         return surroundings.random() % 100 < percent
@@ -215,7 +218,8 @@ extension QuestionPolicy {
         return NewQuestion(key: key, kind: .transaction, reason: .disputed, dueAt: now + Self.disputedDelay)
     }
 
-    /// A time that is up to 20 % shorter or longer, so that what was granted together is not asked together. The same transaction has the same.
+    /// A time that is up to 20 % shorter or longer, so that what was granted together is not asked together. The same
+    /// transaction has the same.
     private static func spread(_ duration: Duration, by key: TransactionKey) -> Duration {
         // FNV-1a.
         var digest: UInt64 = 0xCBF2_9CE4_8422_2325

@@ -1,4 +1,5 @@
-/// The tables of what the App Store is asked, and of what it answered. Without ``LedgerPolicy/questions``, they stay empty.
+/// The tables of what the App Store is asked, and of what it answered. Without ``LedgerPolicy/questions``, they stay
+/// empty.
 enum QuestionTables {
     static func statements(_ dialect: SQLDialect) -> [String] {
         let text = dialect.text
@@ -32,7 +33,8 @@ enum QuestionTables {
             WHERE confirmed_at IS NOT NULL
             """,
             "CREATE INDEX confirmations_unknown ON confirmations (unknown_since) WHERE unknown_since IS NOT NULL",
-            // The requests of an hour since 1970, and how many of them had a low priority. A row is locked for a batch: servers share it.
+            // The requests of an hour since 1970, and how many of them had a low priority. A row is locked for a batch:
+            // servers share it.
             """
             CREATE TABLE budgets (\(app), hour BIGINT NOT NULL, spent BIGINT NOT NULL, spent_low BIGINT NOT NULL,
                 answered BIGINT NOT NULL, PRIMARY KEY (environment, bundle_id, hour))

@@ -1,7 +1,8 @@
 import AppStoreReceipt
 import StrictText
 
-/// What transactions of the ledger write about questions. Those of a transaction belong to families that it has locked, and are written last: nobody waits for a family and has a question.
+/// What transactions of the ledger write about questions. Those of a transaction belong to families that it has locked,
+/// and are written last: nobody waits for a family and has a question.
 extension SQLConnection {
     /// Makes questions, each once. On a snapshot, those that are there already are no reason to write.
     func ask(_ questions: [NewQuestion], at now: Instant) throws(LedgerError) {
@@ -78,7 +79,8 @@ extension SQLConnection {
     }
 }
 
-/// The statements with which questions are made. Of one that is there already, the earlier date and the lower priority count, unless it was asked and not answered.
+/// The statements with which questions are made. Of one that is there already, the earlier date and the lower priority
+/// count, unless it was asked and not answered.
 private enum QuestionStatement {
     static let pending = """
         SELECT 1 FROM questions WHERE environment = $1 AND bundle_id = $2 AND kind = $3 AND subject = $4

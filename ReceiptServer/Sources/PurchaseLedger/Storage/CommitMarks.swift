@@ -1,11 +1,12 @@
 /// Rows of PostgreSQL that tell whether a transaction was committed of which the answer was lost.
 ///
-/// A transaction leaves a row with a number of its own, which is committed with it. Who asks inserts a row with the same number: there can be one of them. So
-/// a transaction that was not committed by then never will be, however late its statements arrive. A number of the server's own, such as that of
-/// `pg_current_xact_id()`, would not do: after a crash or a failover, another transaction can have it.
+/// A transaction leaves a row with a number of its own, which is committed with it. Who asks inserts a row with the
+/// same number: there can be one of them. So a transaction that was not committed by then never will be, however late
+/// its statements arrive. A number of the server's own, such as that of `pg_current_xact_id()`, would not do: after a
+/// crash or a failover, another transaction can have it.
 ///
-/// A connection removes its last row with its next transaction. What connections leave that are lost is removed when a server starts, a week later: nobody
-/// asks about it any more.
+/// A connection removes its last row with its next transaction. What connections leave that are lost is removed when a
+/// server starts, a week later: nobody asks about it any more.
 enum CommitMarks {
     /// SQLite answers in the process that asks.
     static func tables(_ dialect: SQLDialect) -> [String] {
@@ -27,7 +28,8 @@ enum CommitMarks {
     /// A number that no other transaction has. If one has it all the same, that is a conflict of the two.
     static func make() -> Int64 { .random(in: .min ... .max) }
 
-    /// What a transaction runs before its commit. The first statement has a row if the mark was left: a transaction that wrote nothing leaves none.
+    /// What a transaction runs before its commit. The first statement has a row if the mark was left: a transaction
+    /// that wrote nothing leaves none.
     ///
     /// - Parameter last: The mark that the connection has left before.
     static func leave(_ mark: Int64, removing last: Int64?) -> [SQLStatement] {
@@ -40,7 +42,8 @@ enum CommitMarks {
 
     /// Whether a transaction was committed. If it was not, it never will be.
     ///
-    /// Waits for a transaction that is being committed. Since it writes, its own commit waits for the disks, and the standbys, that the other one waited for.
+    /// Waits for a transaction that is being committed. Since it writes, its own commit waits for the disks, and the
+    /// standbys, that the other one waited for.
     static func isCommitted(_ mark: Int64, _ connection: PostgreSQLConnection) throws(LedgerError) -> Bool {
         connection.begin("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
         let rows = try connection.run(

@@ -6,7 +6,8 @@ import Musl
 import Darwin
 #endif
 
-/// What a path leads to. The path of an open file leads to another file, or to none, once the file is deleted or replaced.
+/// What a path leads to. The path of an open file leads to another file, or to none, once the file is deleted or
+/// replaced.
 struct FileIdentity: Equatable {
     private let device: UInt64
     private let inode: UInt64
@@ -18,7 +19,8 @@ struct FileIdentity: Equatable {
         self.init(status)
     }
 
-    /// The path of a file without links, beside which SQLite has its log. The file need not be there: a link can lead to one that was deleted.
+    /// The path of a file without links, beside which SQLite has its log. The file need not be there: a link can lead
+    /// to one that was deleted.
     static func resolved(_ path: String) -> String {
         var path = path
         // As many as the kernel follows.

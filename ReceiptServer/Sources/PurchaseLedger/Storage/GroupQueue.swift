@@ -9,7 +9,8 @@ struct WorkShare {
     var weight = 1
 }
 
-/// Work that many threads bring at the same time, and that one of them does for all: who finds nobody at work leads, and takes those who wait into its group.
+/// Work that many threads bring at the same time, and that one of them does for all: who finds nobody at work leads,
+/// and takes those who wait into its group.
 ///
 /// It has no thread of its own. Who is alone leads at once, so that one client is never slower.
 final class GroupQueue<Work>: @unchecked Sendable {
@@ -18,7 +19,8 @@ final class GroupQueue<Work>: @unchecked Sendable {
         var leaders = 1
         /// The number of purchases of a group. A member with more is a group of its own.
         var weight = 256
-        /// The number of turns of a round, in which no account has two: who had one does not wait for as long as others come.
+        /// The number of turns of a round, in which no account has two: who had one does not wait for as long as others
+        /// come.
         var turns = 64
         /// How long a group takes members.
         var time = Duration.milliseconds(20)

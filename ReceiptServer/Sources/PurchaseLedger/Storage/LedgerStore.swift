@@ -1,11 +1,14 @@
 /// A database that holds a ledger.
 ///
-/// Both databases understand the same statements, so that the ledger is written once. Parameters are `$1`, `$2` and so on.
+/// Both databases understand the same statements, so that the ledger is written once. Parameters are `$1`, `$2` and so
+/// on.
 protocol LedgerStore: Sendable {
-    /// Runs `body` in a transaction that can write, and commits it. What `body` reads and writes is as if no other transaction ran at the same time, if it locks
-    /// what it reads with ``SQLDialect/rowLock``. When this returns, the transaction survives a crash of the machine.
+    /// Runs `body` in a transaction that can write, and commits it. What `body` reads and writes is as if no other
+    /// transaction ran at the same time, if it locks what it reads with ``SQLDialect/rowLock``. When this returns, the
+    /// transaction survives a crash of the machine.
     ///
-    /// `body` may run several times, and on another thread: another transaction can be in its way, or be shared with it.
+    /// `body` may run several times, and on another thread: another transaction can be in its way, or be shared with
+    /// it.
     func write<Result>(
         _ share: WorkShare, _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result
@@ -75,7 +78,8 @@ protocol SQLConnection: AnyObject {
     /// Runs statements, one after the other, and returns the rows of each. Each is prepared once for each connection.
     func run(_ statements: [SQLStatement]) throws(LedgerError) -> [[SQLRow]]
 
-    /// Runs a statement whose rows nobody reads, at the latest before the next one that is read, and before the commit. An error can be that of the next statement.
+    /// Runs a statement whose rows nobody reads, at the latest before the next one that is read, and before the commit.
+    /// An error can be that of the next statement.
     func write(_ statement: String, _ parameters: [SQLValue]) throws(LedgerError)
 }
 
@@ -115,7 +119,8 @@ struct SQLQuestion {
     init(_ statement: String, _ parameters: [SQLValue]) { statements = [SQLStatement(statement, parameters)] }
 
     /// - Parameters:
-    ///   - text: A `SELECT` that compares a column by ``SQLDialect/oneOf(_:_:)`` with its last parameter, and returns that column, too.
+    ///   - text: A `SELECT` that compares a column by ``SQLDialect/oneOf(_:_:)`` with its last parameter, and returns
+    ///     that column, too.
     ///   - parameters: The other parameters.
     init(
         _ text: String, _ parameters: [SQLValue] = [], oneOf values: [SQLValue], _ dialect: SQLDialect
@@ -148,7 +153,8 @@ struct SQLDialect: Sendable {
     let rowsOfTransactions: @Sendable (_ table: String) -> String
     /// So many values, and no more, are asked for one by one: each statement has its price, and so has an array.
     let maximumSingleCount: Int
-    /// At the end of a `SELECT`: locks its rows until the end of the transaction. SQLite has one writer, and needs none.
+    /// At the end of a `SELECT`: locks its rows until the end of the transaction. SQLite has one writer, and needs
+    /// none.
     let rowLock: String
     /// The same, without the rows that another transaction has locked.
     let skippingRowLock: String
@@ -157,9 +163,11 @@ struct SQLDialect: Sendable {
     /// What numbers claims, and the number of the next one.
     let claimNumbers: String
     let nextClaimNumber: String
-    /// Statements before a migration: two servers may start at the same time, and the second waits however long the first takes.
+    /// Statements before a migration: two servers may start at the same time, and the second waits however long the
+    /// first takes.
     let migrationLock: [String]
-    /// Statements that lock the names of accounts until the end of the transaction: those of an array, in its order, shared by those that write them, or one alone to remove it.
+    /// Statements that lock the names of accounts until the end of the transaction: those of an array, in its order,
+    /// shared by those that write them, or one alone to remove it.
     let sharedAccountLocks: [String]
     let accountLock: [String]
     /// Takes the locks of an array, in its order: each is a number, doubled, and one more to have it alone.
@@ -169,7 +177,8 @@ struct SQLDialect: Sendable {
     let floorLock: [String]
     /// A statement that has a row if there are tables of a ledger.
     let tableQuestion: String
-    /// A statement that rewrites the dates of the events in the outbox: from milliseconds since 1970, as version 1 wrote them, to RFC 3339.
+    /// A statement that rewrites the dates of the events in the outbox: from milliseconds since 1970, as version 1
+    /// wrote them, to RFC 3339.
     let eventDatesAsText: String
 
     /// What a column is compared with that is to be one of several values.
@@ -229,7 +238,8 @@ struct SQLDialect: Sendable {
         isServer: true, text: "TEXT COLLATE \"C\"", rowNumber: "BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY",
         bytes: "BYTEA", inPrimaryKey: "", arrayBegin: "= ANY(", arrayEnd: ")",
         texts: "(SELECT unnest($1::text[]) AS value)",
-        // Without statistics, `transaction_id = ANY($3)` would read all transactions of the app: the planner takes that for one row. LIMIT keeps it from taking this apart.
+        // Without statistics, `transaction_id = ANY($3)` would read all transactions of the app: the planner takes that
+        // for one row. LIMIT keeps it from taking this apart.
         rowsOfTransactions: { table in
             """
             (SELECT found.* FROM unnest($3::text[]) AS ids (id) CROSS JOIN LATERAL (

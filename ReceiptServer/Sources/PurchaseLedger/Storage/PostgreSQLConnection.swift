@@ -19,7 +19,8 @@ final class PostgreSQLConnection: SQLConnection {
     private(set) var isUsable = true
     /// Whether ``end()`` has not been answered.
     private var isEnding = false
-    /// Whether a transaction has begun of which nothing has been answered, and its commit has not been sent: the same work can be done over another connection.
+    /// Whether a transaction has begun of which nothing has been answered, and its commit has not been sent: the same
+    /// work can be done over another connection.
     private var isUntouched = false
     /// The mark of the last transaction that left one.
     private var lastMark: Int64?
@@ -31,7 +32,8 @@ final class PostgreSQLConnection: SQLConnection {
         guard unsafe PQstatus(handle) == CONNECTION_OK else {
             throw LedgerError(.storeUnavailable, unsafe Self.message(PQerrorMessage(handle)))
         }
-        // With another encoding, an account or a product may have characters that it cannot store. SQL_ASCII stores any bytes, and a pooler may not say which it is.
+        // With another encoding, an account or a product may have characters that it cannot store. SQL_ASCII stores any
+        // bytes, and a pooler may not say which it is.
         if let encoding = unsafe PQparameterStatus(handle, "server_encoding").map({ unsafe String(cString: $0) }),
             !["UTF8", "SQL_ASCII"].contains(where: encoding.hasSameBytes)
         {
@@ -41,7 +43,8 @@ final class PostgreSQLConnection: SQLConnection {
         }
         // What is sent waits in memory while answers are read.
         guard unsafe PQsetnonblocking(handle, 1) == 0 else { throw LedgerError(.storeUnavailable, "out of memory") }
-        // A backend that lost its client must not keep its locks, and a commit is durable when it is answered, whatever the server's default.
+        // A backend that lost its client must not keep its locks, and a commit is durable when it is answered, whatever
+        // the server's default.
         let settings = [
             // By a statement, because libpq's own function would wait without end for a server that does not answer.
             "SET client_encoding = 'UTF8'",
@@ -49,7 +52,8 @@ final class PostgreSQLConnection: SQLConnection {
             "SET idle_in_transaction_session_timeout = '30s'",
             // libpq would print what is no error, such as that a table exists already.
             "SET client_min_messages = 'warning'",
-            // Every statement follows an index. A plan that was made for empty tables, or for the first arrays, would stay. Where there is no index, the plan seems so dear that it would be compiled each time.
+            // Every statement follows an index. A plan that was made for empty tables, or for the first arrays, would
+            // stay. Where there is no index, the plan seems so dear that it would be compiled each time.
             "SET enable_seqscan = off", "SET plan_cache_mode = 'force_generic_plan'", "SET jit = off",
             "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
         ]
@@ -70,7 +74,8 @@ final class PostgreSQLConnection: SQLConnection {
         let malformed = LedgerError(.invalidLocation, "not a valid postgresql: URI; percent-encode the password")
         let (slash, at) = (UInt8(ascii: "/"), UInt8(ascii: "@"))
         let address = uri.utf8.drop { $0 != slash }.dropFirst(2)
-        // For libpq, user and password end at the first @, if no / precedes it. Any further @ before the query is part of a password that is not encoded.
+        // For libpq, user and password end at the first @, if no / precedes it. Any further @ before the query is part
+        // of a password that is not encoded.
         let end = address.firstIndex { $0 == slash || $0 == at } ?? address.endIndex
         let place = address[end...].first == at ? address[end...].dropFirst() : address
         guard !place.prefix(while: { $0 != UInt8(ascii: "?") }).contains(at) else { throw malformed }
@@ -126,7 +131,8 @@ final class PostgreSQLConnection: SQLConnection {
         unsafe PQclear(end)
     }
 
-    /// Ends the transaction after an error, which is returned: as a conflict if the connection was lost while it was idle, after a restart of the server for example.
+    /// Ends the transaction after an error, which is returned: as a conflict if the connection was lost while it was
+    /// idle, after a restart of the server for example.
     func rollBack(_ error: LedgerError) -> LedgerError {
         unsent = []
         if isUsable, unsafe PQtransactionStatus(handle) != PQTRANS_IDLE { _ = try? run("ROLLBACK") }
@@ -305,7 +311,8 @@ final class PostgreSQLConnection: SQLConnection {
         // 40: serialization failures and deadlocks. 23505: another transaction made the same row.
         case "40": return LedgerError(.storeUnavailable, message, isConflict: true)
         case "23": return LedgerError(.storeFailed, message, isConflict: state == "23505")
-        // Connections, resources (a full disk among them), an operator's intervention, the system, and locks that were not available.
+        // Connections, resources (a full disk among them), an operator's intervention, the system, and locks that were
+        // not available.
         case "08", "53", "57", "58", "55", "25": return LedgerError(.storeUnavailable, message)
         case "": return LedgerError(.storeUnavailable, message)
         default: return LedgerError(.storeFailed, message)

@@ -2,8 +2,8 @@ import CLibpq
 
 /// A ledger in a PostgreSQL database, which several servers can use at the same time.
 ///
-/// A transaction locks the families of its purchases, so that its reads and writes are as if it ran alone (`READ COMMITTED` with row locks). The
-/// ledger takes all locks in one order.
+/// A transaction locks the families of its purchases, so that its reads and writes are as if it ran alone (`READ
+/// COMMITTED` with row locks). The ledger takes all locks in one order.
 struct PostgreSQLStore: LedgerStore {
     /// What a transaction does.
     private enum Kind {
@@ -38,7 +38,8 @@ struct PostgreSQLStore: LedgerStore {
         let uri = Self.withDefault("connect_timeout", "5", in: uri)
         self.uri = uri
         self.patience = patience
-        // While one group is written, another waits for the disk. With more of them, each is smaller and costs as much. Whoever writes without one has connections left.
+        // While one group is written, another waits for the disk. With more of them, each is smaller and costs as much.
+        // Whoever writes without one has connections left.
         groups = GroupQueue(GroupQueue.Limits(leaders: max(1, connections / 4)))
         let make = { @Sendable () throws(LedgerError) in try PostgreSQLConnection(uri: uri) }
         writers = ConnectionPool(limit: connections, make: make)
@@ -131,7 +132,8 @@ struct PostgreSQLStore: LedgerStore {
     /// The lock is one of a connection that is there for it.
     func lockImports() throws(LedgerError) -> ImportLock? {
         let pool = ConnectionPool(limit: 1) { [uri] () throws(LedgerError) in try PostgreSQLConnection(uri: uri) }
-        // Whose connection has the lock takes it once more. A database can have several ledgers, each with a table of its own.
+        // Whose connection has the lock takes it once more. A database can have several ledgers, each with a table of
+        // its own.
         @Sendable func take() throws(LedgerError) -> Bool {
             try pool.withConnection(isUsable: \.isUsable) { (connection) throws(LedgerError) in
                 try connection.run(
@@ -151,7 +153,8 @@ struct PostgreSQLStore: LedgerStore {
         }
         guard try take() else { return nil }
         return ImportLock(again: takeAgain) {
-            // The next import can begin at once. If this fails, the lock ends with the connection, which the pool closes now.
+            // The next import can begin at once. If this fails, the lock ends with the connection, which the pool
+            // closes now.
             _ = try? pool.withConnection(isUsable: \.isUsable) { (connection) throws(LedgerError) in
                 try connection.run("SELECT 1 FROM pg_advisory_unlock_all()")
             }
@@ -209,7 +212,8 @@ struct PostgreSQLStore: LedgerStore {
         }
     }
 
-    /// Commits a transaction. If the answer is lost, another connection is asked; if it cannot be, the error says ``LedgerError/isLost``.
+    /// Commits a transaction. If the answer is lost, another connection is asked; if it cannot be, the error says
+    /// ``LedgerError/isLost``.
     private func commit(_ connection: PostgreSQLConnection, _ mark: Int64?) throws(LedgerError) {
         do throws(LedgerError) {
             try connection.commit(mark)

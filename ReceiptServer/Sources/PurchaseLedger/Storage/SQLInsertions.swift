@@ -23,7 +23,8 @@ struct SQLInsertions {
     private var kinds: [String: Kind] = [:]
     private var texts: [String: [Int: String]] = [:]
 
-    /// Returns statements that do the same. A row goes ahead of what is written to other tables, but not of what is changed in its own.
+    /// Returns statements that do the same. A row goes ahead of what is written to other tables, but not of what is
+    /// changed in its own.
     mutating func merged(_ statements: [SQLStatement]) -> [SQLStatement] {
         guard statements.count > 2 else { return statements }
         var merged: [Rows] = []

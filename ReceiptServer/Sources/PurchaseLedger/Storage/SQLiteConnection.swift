@@ -22,7 +22,8 @@ final class SQLiteConnection: SQLConnection {
         _ opening: LedgerOpening = .existing
     ) throws(LedgerError) {
         var handle: OpaquePointer?
-        // The pool gives a connection to one thread at a time. Without CREATE, a deleted file is an error, and not an empty ledger.
+        // The pool gives a connection to one thread at a time. Without CREATE, a deleted file is an error, and not an
+        // empty ledger.
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         let result = unsafe sqlite3_open_v2(path, &handle, flags, vfs)
         guard result == SQLITE_OK, let opened = unsafe handle else {
@@ -212,7 +213,8 @@ final class SQLiteConnection: SQLConnection {
         case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_FULL, SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_NOMEM, SQLITE_READONLY,
             SQLITE_PROTOCOL, SQLITE_INTERRUPT:
             return LedgerError(.storeUnavailable, "\(message) (SQLite \(code))")
-        // The extended codes 6 and 8, of a primary and of another key: there is such a row, as 23505 of PostgreSQL says.
+        // The extended codes 6 and 8, of a primary and of another key: there is such a row, as 23505 of PostgreSQL
+        // says.
         case SQLITE_CONSTRAINT:
             return LedgerError(
                 .storeFailed, "\(message) (SQLite \(code))", isConflict: code >> 8 == 6 || code >> 8 == 8)

@@ -100,7 +100,8 @@ struct SQLiteStore: LedgerStore {
         }
     }
 
-    /// Writes a group in one transaction. A member whose work fails in it is no harm to the others, and who shared a transaction that came to nothing is alone the next time.
+    /// Writes a group in one transaction. A member whose work fails in it is no harm to the others, and who shared a
+    /// transaction that came to nothing is alone the next time.
     private static func write(_ group: Group<Work>, _ connection: SQLiteConnection) {
         guard let leader = group.next() else { return }
         var members: [Member] = []
@@ -128,7 +129,8 @@ struct SQLiteStore: LedgerStore {
         for member in failed { write(member, connection) }
     }
 
-    /// Does the work of members in a transaction: first the requests that can be answered together, and then the others, each in a savepoint of its own.
+    /// Does the work of members in a transaction: first the requests that can be answered together, and then the
+    /// others, each in a savepoint of its own.
     ///
     /// - Returns: Those whose work failed, and is undone.
     private static func write(
@@ -217,7 +219,8 @@ struct SQLiteStore: LedgerStore {
     func read<Result>(
         about purchaseCount: Int, _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
-        // The writer has the pages that it wrote. Another connection drops its own after each commit, and reads them again.
+        // The writer has the pages that it wrote. Another connection drops its own after each commit, and reads them
+        // again.
         if purchaseCount <= Self.maximumBriefCount, groups.isIdle {
             let result = try writer.withIdleConnection(isUsable: \.isIdle) { connection throws(LedgerError) in
                 try Self.read(connection, body)
@@ -246,7 +249,8 @@ struct SQLiteStore: LedgerStore {
         _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result { try write(body) }
 
-    /// The lock is one of a file beside the ledger, which is removed with it: whoever closes the ledger's own file ends SQLite's locks.
+    /// The lock is one of a file beside the ledger, which is removed with it: whoever closes the ledger's own file ends
+    /// SQLite's locks.
     func lockImports() throws(LedgerError) -> ImportLock? {
         let path = FileIdentity.resolved(path) + "-import"
         while true {

@@ -13,7 +13,8 @@ extension Schema {
             """,
             "CREATE INDEX periods_of_part ON periods (family_id, part)",
             "CREATE INDEX periods_of_line_item ON periods (family_id, line_item) WHERE line_item IS NOT NULL",
-            // From when to when a part is, and from when on time alone can change what is decided about it; NULL if only new evidence can.
+            // From when to when a part is, and from when on time alone can change what is decided about it; NULL if
+            // only new evidence can.
             """
             CREATE TABLE parts (family_id BIGINT NOT NULL, begins_at BIGINT NOT NULL, ends_at BIGINT NOT NULL,
                 changes_at BIGINT, PRIMARY KEY (family_id, begins_at))

@@ -90,7 +90,8 @@ enum Schema {
         let transaction = "environment \(text) NOT NULL, bundle_id \(text) NOT NULL, transaction_id \(text) NOT NULL"
         let key = "PRIMARY KEY (environment, bundle_id, transaction_id"
         return [
-            // All transactions of one purchase: its renewals, restored transactions, and what a migration renamed. The account is who brought one first.
+            // All transactions of one purchase: its renewals, restored transactions, and what a migration renamed. The
+            // account is who brought one first.
             """
             CREATE TABLE families (id \(dialect.rowNumber), account \(text), claimed_at BIGINT)
             """,
@@ -100,7 +101,8 @@ enum Schema {
             CREATE TABLE identifiers (\(transaction), family_id BIGINT NOT NULL REFERENCES families (id), \(key)))
             """,
             "CREATE INDEX identifiers_of_family ON identifiers (family_id)",
-            // What Apple has signed about a transaction: a row for each different content, with the date it was signed last and the signer who was first.
+            // What Apple has signed about a transaction: a row for each different content, with the date it was signed
+            // last and the signer who was first.
             """
             CREATE TABLE evidence (\(transaction), variant BIGINT NOT NULL, signed_date BIGINT NOT NULL,
                 purchase \(text) NOT NULL, signer \(text), \(key), variant))
@@ -163,7 +165,8 @@ enum Schema {
             "ALTER TABLE due_moments RENAME COLUMN begins_at TO due_at",
             "DROP INDEX beginnings_due",
             "CREATE INDEX due_moments_by_date ON due_moments (due_at)",
-            // Version 1 applied no refund that Apple had dated ahead of the clock, or after a period's end: each is looked at again.
+            // Version 1 applied no refund that Apple had dated ahead of the clock, or after a period's end: each is
+            // looked at again.
             """
             INSERT INTO due_moments SELECT DISTINCT environment, bundle_id, transaction_id, 0 FROM evidence
             WHERE purchase LIKE '%"revoked":true%' ON CONFLICT DO NOTHING
@@ -173,7 +176,8 @@ enum Schema {
             // Some were kept whose outcomes can change for the better. A request that is sent again is decided anew.
             "DELETE FROM answers",
             dialect.eventDatesAsText,
-            // When the first pending event of an account is due, or when its lease ends; NULL if there is none. So a look at what is due reads no other event.
+            // When the first pending event of an account is due, or when its lease ends; NULL if there is none. So a
+            // look at what is due reads no other event.
             "ALTER TABLE accounts ADD COLUMN due_at BIGINT",
             """
             UPDATE accounts SET due_at = (

@@ -21,9 +21,11 @@ final class SnapshotConnection: SQLConnection {
 }
 
 extension LedgerStore {
-    /// Runs `body`, which records what it must and answers. If that is nothing, it takes no lock and waits for no disk: it is tried on a snapshot first.
+    /// Runs `body`, which records what it must and answers. If that is nothing, it takes no lock and waits for no disk:
+    /// it is tried on a snapshot first.
     ///
-    /// What a snapshot shows is durable. Whatever else happens meanwhile counts as later, since the number of the answer (``SQLConnection/sequence(of:)``) is of the same snapshot.
+    /// What a snapshot shows is durable. Whatever else happens meanwhile counts as later, since the number of the
+    /// answer (``SQLConnection/sequence(of:)``) is of the same snapshot.
     ///
     /// - Parameters:
     ///   - purchaseCount: The number of purchases that it is about.

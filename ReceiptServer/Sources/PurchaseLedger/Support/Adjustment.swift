@@ -9,7 +9,8 @@ package struct Adjustment: Sendable {
         case quantity(TransactionName, Int64)
         /// Has a grant of the account follow what Apple signed again.
         case asSigned(TransactionName)
-        /// Grants a product of which there is no evidence. Needs an idempotency key, or a repeated request would grant twice.
+        /// Grants a product of which there is no evidence. Needs an idempotency key, or a repeated request would grant
+        /// twice.
         case product(environment: AppStoreEnvironment, bundleID: String, productID: String, quantity: Int64)
     }
 
@@ -72,7 +73,8 @@ package struct Adjustment: Sendable {
         }
     }
 
-    /// The key of a product that is granted to an account. It follows from the request: if the same is granted again after a restored back-up, a backend sets the same purchase.
+    /// The key of a product that is granted to an account. It follows from the request: if the same is granted again
+    /// after a restored back-up, a backend sets the same purchase.
     static func key(
         _ environment: AppStoreEnvironment, _ bundleID: String, _ account: String, _ idempotencyKey: String
     ) throws(LedgerError) -> TransactionKey {
@@ -98,7 +100,8 @@ extension TransactionName {
         try LedgerText.check(transactionID, "transaction_id")
     }
 
-    /// Throws an error for an id that Apple cannot have given. Ask the ledger before: it may have one that was imported by 0.3.0, or one of its own.
+    /// Throws an error for an id that Apple cannot have given. Ask the ledger before: it may have one that was imported
+    /// by 0.3.0, or one of its own.
     func checkForm() throws(LedgerError) {
         guard TransactionIDForm.isApples(transactionID, in: environment) || SupportID.isOne(transactionID) else {
             throw LedgerError(.invalidText, "transaction_id: \(TransactionIDForm.words)")

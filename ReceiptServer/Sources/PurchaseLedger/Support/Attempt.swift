@@ -72,7 +72,8 @@ package struct Attempt: Sendable {
         (self.code, self.outcomes, transactionCount, at) = (code, outcomes, count, now)
     }
 
-    /// What is stored of the outcomes: `[["production","com.example.app","340000000000001","granted"]]`. An outcome without a name has its first two texts empty.
+    /// What is stored of the outcomes: `[["production","com.example.app","340000000000001","granted"]]`. An outcome
+    /// without a name has its first two texts empty.
     var outcomesJSON: String {
         var writer = JSONWriter(capacity: 128)
         writer.beginArray()
@@ -109,7 +110,8 @@ package struct Attempt: Sendable {
     }
 }
 
-/// The digest of evidence, or of what was sent: the SHA-256, in hexadecimal, of its bytes without white space at its ends.
+/// The digest of evidence, or of what was sent: the SHA-256, in hexadecimal, of its bytes without white space at its
+/// ends.
 package enum EvidenceDigest {
     /// Returns `nil` if this host cannot compute it.
     package static func text(of evidence: [UInt8]) -> String? {

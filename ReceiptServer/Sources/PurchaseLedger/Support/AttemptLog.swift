@@ -2,7 +2,8 @@ import AppStoreReceipt
 import ServerThreads
 import StrictText
 
-/// Records requests beside the redemptions that they are about, in batches: nobody waits for it, and a crash loses what was added in the last second.
+/// Records requests beside the redemptions that they are about, in batches: nobody waits for it, and a crash loses what
+/// was added in the last second.
 package final class AttemptLog: @unchecked Sendable {
     /// The time between two batches.
     static let interval = Duration.milliseconds(800)
@@ -10,10 +11,12 @@ package final class AttemptLog: @unchecked Sendable {
     static let maximumCount = 20_000
     /// The bytes of evidence that wait are at most so many. What is more is not kept.
     static let maximumByteCount = 32 << 20
-    /// The rows of one transaction of the database, for which redemptions wait, and their evidence, unless one attempt alone has more.
+    /// The rows of one transaction of the database, for which redemptions wait, and their evidence, unless one attempt
+    /// alone has more.
     static let batchRowCount = 1000
     static let batchByteCount = 2 << 20
-    /// The attempts of an account after which this server removes those beyond the account's bound: to remove one with each that comes costs more than to record it.
+    /// The attempts of an account after which this server removes those beyond the account's bound: to remove one with
+    /// each that comes costs more than to record it.
     package static let boundingInterval = 25
     /// The accounts of which this server counts the attempts.
     static let countedAccounts = 20_000
@@ -32,7 +35,8 @@ package final class AttemptLog: @unchecked Sendable {
     private var waitingByteCounts: [UTF8Bytes: Int] = [:]
     private var lostCount: UInt64 = 0
     private var isStopping = false
-    /// A floor of the numbers of events that is no greater than that of now: what is added is after each deletion that has no greater number.
+    /// A floor of the numbers of events that is no greater than that of now: what is added is after each deletion that
+    /// has no greater number.
     private var floor: Int64
     /// While a batch is written.
     private let writing = Monitor()
@@ -72,7 +76,8 @@ package final class AttemptLog: @unchecked Sendable {
         if isFull { monitor.broadcast() }
     }
 
-    /// Whether the evidence of an attempt can wait, within the monitor. One account leaves room to the others: no more of it is recorded at once.
+    /// Whether the evidence of an attempt can wait, within the monitor. One account leaves room to the others: no more
+    /// of it is recorded at once.
     private func hasRoom(for attempt: Attempt) -> Bool {
         let count = attempt.evidenceByteCount
         return waitingByteCount + count <= Self.maximumByteCount
@@ -163,7 +168,8 @@ package final class AttemptLog: @unchecked Sendable {
         }
     }
 
-    /// Counts an attempt that is recorded. An account is due that has an interval's since it was bounded, or of which nothing is known, such as that it could not be bounded.
+    /// Counts an attempt that is recorded. An account is due that has an interval's since it was bounded, or of which
+    /// nothing is known, such as that it could not be bounded.
     private func count(_ account: UTF8Bytes, _ due: inout Set<UTF8Bytes>) {
         if let count = unbounded[account], count < Self.boundingInterval {
             unbounded[account] = count + 1
@@ -194,7 +200,8 @@ package final class AttemptLog: @unchecked Sendable {
         return attempts.prefix(count)
     }
 
-    /// Of each account, the last that the tables keep, with no more evidence than they keep. What was repeated is one attempt.
+    /// Of each account, the last that the tables keep, with no more evidence than they keep. What was repeated is one
+    /// attempt.
     static func bounded(_ attempts: [Attempt]) -> [Attempt] {
         var kept: [UTF8Bytes: [Attempt]] = [:]
         var accounts: [UTF8Bytes] = []

@@ -4,7 +4,8 @@ import StrictText
 extension PurchaseLedger {
     /// Sets what an account has of a grant, or grants it a product. It is recorded, and told as an event.
     ///
-    /// - Throws: `not-found` if the account has no such grant, `not-adjustable` if it was taken back, `idempotency-key-reused` if the key belongs to another request of the account.
+    /// - Throws: `not-found` if the account has no such grant, `not-adjustable` if it was taken back,
+    ///   `idempotency-key-reused` if the key belongs to another request of the account.
     @discardableResult
     package func adjust(
         _ adjustment: Adjustment, of account: String, at now: Instant = .now

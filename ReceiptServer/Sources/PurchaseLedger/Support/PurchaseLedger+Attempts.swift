@@ -3,7 +3,8 @@ import LibcryptoHandles
 import StrictText
 
 extension PurchaseLedger {
-    /// The attempts of an account that the tables keep: the last ones. A server removes others after each ``AttemptLog/boundingInterval`` that it records.
+    /// The attempts of an account that the tables keep: the last ones. A server removes others after each
+    /// ``AttemptLog/boundingInterval`` that it records.
     package static let maximumAttemptCount = 100
     /// The compressed evidence of an account that the tables keep, in bytes: the last.
     static let maximumKeptByteCount: Int64 = 8 << 20
@@ -46,7 +47,8 @@ extension PurchaseLedger {
         try store.read { (connection) throws(LedgerError) in try connection.sequenceFloor() }
     }
 
-    /// Removes the oldest attempts of accounts that have more than the tables keep. Redemptions do not wait for the look.
+    /// Removes the oldest attempts of accounts that have more than the tables keep. Redemptions do not wait for the
+    /// look.
     ///
     /// - Parameter accounts: In the order of their bytes, or two servers that remove rows could wait for each other.
     func boundAttempts(of accounts: [String]) throws(LedgerError) {
@@ -163,7 +165,8 @@ extension SQLConnection {
         }
     }
 
-    /// Returns the accounts that have more attempts than the tables keep, and the name of the newest one beyond the bound of each.
+    /// Returns the accounts that have more attempts than the tables keep, and the name of the newest one beyond the
+    /// bound of each.
     fileprivate func excessAttempts(of accounts: [String]) throws(LedgerError) -> [SQLRow] {
         let names = dialect.names(accounts)
         let last = try run(
@@ -204,7 +207,8 @@ extension SQLConnection {
         return owners
     }
 
-    /// Removes the oldest evidence of an account that has more than the tables keep. Evidence is whose who sent it first: nobody removes another's by sending it, too.
+    /// Removes the oldest evidence of an account that has more than the tables keep. Evidence is whose who sent it
+    /// first: nobody removes another's by sending it, too.
     fileprivate func boundEvidence(of account: String) throws(LedgerError) {
         let rows = try run(
             """
@@ -244,7 +248,8 @@ extension SQLConnection {
         for statement in deletions.flatMap(\.statements) { try write(statement.text, statement.parameters) }
     }
 
-    /// Removes the attempts of an account whose name is locked, also those that a server has not recorded yet; returns whether there were any.
+    /// Removes the attempts of an account whose name is locked, also those that a server has not recorded yet; returns
+    /// whether there were any.
     ///
     /// - Parameter number: The floor of the numbers with this deletion.
     func eraseAttempts(of account: String, number: Int64, at now: Instant) throws(LedgerError) -> Bool {
@@ -305,7 +310,8 @@ extension SQLConnection {
 
 /// Statements about attempts.
 enum AttemptQuery {
-    /// Time, by no index: without statistics PostgreSQL would read all attempts in their order, to the one with a digest, instead of those with the digest.
+    /// Time, by no index: without statistics PostgreSQL would read all attempts in their order, to the one with a
+    /// digest, instead of those with the digest.
     static let order = "attempts.request_id || ''"
 
     /// The condition of a digest, of what was sent or of the evidence in it. It is NULL for what was sent alone.

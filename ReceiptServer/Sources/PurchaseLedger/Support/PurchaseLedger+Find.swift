@@ -5,7 +5,8 @@ extension PurchaseLedger {
     /// The most findings of one word.
     private static let maximumFindingCount = 20
 
-    /// Returns what a word is the name of: a transaction, an order of the ledger or of the shop, an account token, a request, a digest of evidence, an account. Names are compared byte for byte.
+    /// Returns what a word is the name of: a transaction, an order of the ledger or of the shop, an account token, a
+    /// request, a digest of evidence, an account. Names are compared byte for byte.
     package func find(_ word: String) throws(LedgerError) -> [SupportFinding] {
         guard LedgerText.isStorable(word) else { return [] }
         let limit = "LIMIT \(Self.maximumFindingCount)"

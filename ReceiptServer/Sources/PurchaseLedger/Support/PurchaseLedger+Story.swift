@@ -92,7 +92,8 @@ private struct StoryReader {
         return family
     }
 
-    /// Decides what the purchase gives access to, and returns the transactions besides it under which it can have been granted.
+    /// Decides what the purchase gives access to, and returns the transactions besides it under which it can have been
+    /// granted.
     private mutating func decide(_ family: Int64) throws(LedgerError) -> [TransactionKey] {
         let count = try connection.run(
             "SELECT COUNT(*) FROM (SELECT 1 FROM identifiers WHERE family_id = $1 LIMIT \(Self.maximumFamilyCount + 1)) AS found",

@@ -1,4 +1,5 @@
-/// The tables of the support desk: what clients sent and were told, what operators did, and what is found by a transaction.
+/// The tables of the support desk: what clients sent and were told, what operators did, and what is found by a
+/// transaction.
 enum SupportTables {
     static func statements(_ dialect: SQLDialect) -> [String] {
         let text = dialect.text
@@ -40,7 +41,8 @@ enum SupportTables {
             """,
             "CREATE UNIQUE INDEX acts_by_key ON acts (account, idempotency_key)",
             "CREATE INDEX acts_on_transaction ON acts (transaction_id)",
-            // What an operator set the quantity of a grant to, and what Apple's evidence said then; NULL for what follows the evidence.
+            // What an operator set the quantity of a grant to, and what Apple's evidence said then; NULL for what
+            // follows the evidence.
             "ALTER TABLE grants ADD COLUMN adjusted_quantity BIGINT",
             "ALTER TABLE grants ADD COLUMN adjusted_from BIGINT",
         ]

@@ -20,7 +20,8 @@ package struct TransactionName: Sendable, Equatable {
         TransactionKey(environment: environment, bundleID: bundleID, transactionID: transactionID)
     }
 
-    /// Whether a text can be the order id of Apple's e-mail, such as `MX1A2B3C4D`: one of twenty has no digit. Only Apple knows its transactions.
+    /// Whether a text can be the order id of Apple's e-mail, such as `MX1A2B3C4D`: one of twenty has no digit. Only
+    /// Apple knows its transactions.
     package static func isAppleOrder(_ id: String) -> Bool {
         let bytes = id.utf8
         return 8...20 ~= bytes.count && bytes.first == UInt8(ascii: "M")
@@ -34,7 +35,8 @@ package struct TransactionName: Sendable, Equatable {
     package static func == (lhs: TransactionName, rhs: TransactionName) -> Bool { lhs.key == rhs.key }
 }
 
-/// The ids of what support grants, which no evidence has: a purchase with such an id is none of Apple's, and ``PurchaseKeys`` refuses it.
+/// The ids of what support grants, which no evidence has: a purchase with such an id is none of Apple's, and
+/// ``PurchaseKeys`` refuses it.
 enum SupportID {
     static let prefix = "support-"
 

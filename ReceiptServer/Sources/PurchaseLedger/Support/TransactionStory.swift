@@ -1,6 +1,7 @@
 package import AppStoreReceipt
 
-/// All that the ledger knows about a transaction, as of one moment. Lists are newest first, and have at most ``maximumCount`` facts.
+/// All that the ledger knows about a transaction, as of one moment. Lists are newest first, and have at most
+/// ``maximumCount`` facts.
 package struct TransactionStory: Sendable {
     package static let maximumCount = 100
 

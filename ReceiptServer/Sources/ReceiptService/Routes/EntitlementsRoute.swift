@@ -4,8 +4,9 @@ import StrictText
 
 /// `POST /v1/entitlements`: the evidence of one customer, and what it entitles to at a date.
 ///
-/// If a piece is refused, the items of the others are in the answer, and the HTTP status is that of the worst refusal. It is 500 only if the host could not
-/// verify a piece: signed contents that cannot be read are a refusal of their piece alone.
+/// If a piece is refused, the items of the others are in the answer, and the HTTP status is that of the worst refusal.
+/// It is 500 only if the host could not verify a piece: signed contents that cannot be read are a refusal of their
+/// piece alone.
 func entitlementsRoute(
     _ verifier: AppStoreVerifier, productTypes: ProductCatalog
 ) -> Route {
@@ -18,7 +19,8 @@ func entitlementsRoute(
     }
 }
 
-/// `{"evidence":["…",…],"at":"2025-01-31T12:00:00Z"}`. One piece may stand without the array, and without a date it is now.
+/// `{"evidence":["…",…],"at":"2025-01-31T12:00:00Z"}`. One piece may stand without the array, and without a date it is
+/// now.
 struct EntitlementsRequest {
     private(set) var evidence: [[UInt8]] = []
     private(set) var date: Instant?

@@ -2,7 +2,8 @@
 import HTTPService
 import LedgerService
 
-/// `POST /v1/verify`: evidence of any kind, as it is. The answer is the verdict's JSON, and the HTTP status that of its category.
+/// `POST /v1/verify`: evidence of any kind, as it is. The answer is the verdict's JSON, and the HTTP status that of its
+/// category.
 func verifyRoute(_ verifier: AppStoreVerifier) -> Route {
     Route(.only("POST"), "/v1/verify") { request in
         let evidence = try verifier.verify(request.body)

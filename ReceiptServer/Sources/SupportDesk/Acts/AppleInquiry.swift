@@ -2,7 +2,8 @@ import AppStoreServerAPI
 package import PurchaseLedger
 package import Reconciliation
 
-/// Asks the App Store about a transaction, or an order of Apple's, and records what Apple signed. If something is refused, the rest is recorded only if it is skipped.
+/// Asks the App Store about a transaction, or an order of Apple's, and records what Apple signed. If something is
+/// refused, the rest is recorded only if it is skipped.
 package typealias AppleInquiry = @Sendable (TransactionName, _ skipsRefused: Bool) throws(LedgerError) -> AppleAnswer
 
 /// What came of a question.
@@ -27,7 +28,8 @@ package struct AppleAnswer: Sendable {
 }
 
 extension Reconciler {
-    /// Asks at once, by the budget of what somebody waits for. What Apple signed is recorded, and becomes nobody's who does not own it.
+    /// Asks at once, by the budget of what somebody waits for. What Apple signed is recorded, and becomes nobody's who
+    /// does not own it.
     package var inquiry: AppleInquiry {
         { (name, skipsRefused) throws(LedgerError) in
             let (id, app) = (name.transactionID, AskedApp(name.environment, name.bundleID))

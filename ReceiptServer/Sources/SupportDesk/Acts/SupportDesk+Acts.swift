@@ -165,7 +165,8 @@ extension SupportDesk {
         return TransactionName(environment: environment, bundleID: bundleID, transactionID: id)
     }
 
-    /// The account that somebody typed. White space at its ends counts if there is an account with it, and is else a slip.
+    /// The account that somebody typed. White space at its ends counts if there is an account with it, and is else a
+    /// slip.
     private func recipient(_ form: FormBody) throws(LedgerError) -> String? {
         guard let trimmed = form.text("to") else { return nil }
         guard let exact = form.typedText("to"), !exact.hasSameBytes(as: trimmed), LedgerText.isStorable(exact),

@@ -3,7 +3,8 @@ import StrictText
 
 /// The words of a text that can name something: ids, tokens, accounts.
 struct Clues {
-    /// The whole text, if it can be one name, and then its words; those that look most like ids first. No word is there twice.
+    /// The whole text, if it can be one name, and then its words; those that look most like ids first. No word is there
+    /// twice.
     let words: [String]
     /// Whether there were more.
     let hasMore: Bool
@@ -15,7 +16,8 @@ struct Clues {
 
     /// - Parameters:
     ///   - text: The text without its evidence, and without escapes.
-    ///   - whole: The text as it is, whose words count, too: a name can look like an escape, and can have white space at its ends.
+    ///   - whole: The text as it is, whose words count, too: a name can look like an escape, and can have white space
+    ///     at its ends.
     init(_ text: [UInt8], of whole: [UInt8]) {
         var seen: Set<UTF8Bytes> = []
         var ranked: [(rank: Int, word: UTF8Bytes)] = []
@@ -80,7 +82,8 @@ struct Clues {
         for scalar in String(decoding: text, as: UTF8.self).unicodeScalars {
             switch scalar.value {
             case 0xFF01...0xFF5E: result.append(UInt8(scalar.value - 0xFF01 + 0x21))
-            // What is no UTF-8, the ideographic space and brackets, general punctuation, and the full-width forms that are not ASCII.
+            // What is no UTF-8, the ideographic space and brackets, general punctuation, and the full-width forms that
+            // are not ASCII.
             case 0x3000...0x3020, 0x2010...0x2027, 0x2030...0x205E, 0xA0, 0xB7, 0xFF5F...0xFF65, 0xFFFD:
                 result.append(UInt8(ascii: " "))
             default: result.append(contentsOf: String(scalar).utf8)

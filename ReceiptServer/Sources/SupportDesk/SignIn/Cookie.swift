@@ -5,13 +5,15 @@ struct Cookie {
     let name: String
     let isSecure: Bool
 
-    /// A name with `__Host-` is kept only if it came over TLS, for all paths and from this host alone: no other host of the domain can set it.
+    /// A name with `__Host-` is kept only if it came over TLS, for all paths and from this host alone: no other host of
+    /// the domain can set it.
     init(_ name: String, isSecure: Bool) {
         self.name = (isSecure ? "__Host-" : "") + name
         self.isSecure = isSecure
     }
 
-    /// Returns the value that a browser sent; `nil` if there is none, or more than one: then one of them is not of this desk.
+    /// Returns the value that a browser sent; `nil` if there is none, or more than one: then one of them is not of this
+    /// desk.
     func value(in header: String?) -> String? {
         guard let header else { return nil }
         let values = header.utf8.split(separator: UInt8(ascii: ";")).compactMap { pair -> Substring.UTF8View? in

@@ -7,7 +7,8 @@ import Synchronization
 
 /// Who is signed in.
 struct Session: Sendable {
-    /// The digest of the token: what it allows is looked up anew for each request, so that a token that is removed signs out.
+    /// The digest of the token: what it allows is looked up anew for each request, so that a token that is removed
+    /// signs out.
     let token: DigestValue
     /// What each form of the session has, and no other site knows.
     let formToken: String
@@ -21,7 +22,8 @@ struct Session: Sendable {
 final class Sessions: Sendable {
     static let maximumTime = Duration.seconds(8 * 3600)
     static let idleTime = Duration.seconds(30 * 60)
-    /// Beyond it, the one that was idle for longest ends: of one token, so that no member of staff ends another's, and of all.
+    /// Beyond it, the one that was idle for longest ends: of one token, so that no member of staff ends another's, and
+    /// of all.
     static let maximumCountOfToken = 32
     static let maximumCount = 4096
     /// More forms than anybody sends within ``FormNumber/maximumAge``.

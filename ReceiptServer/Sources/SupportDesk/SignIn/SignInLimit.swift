@@ -3,7 +3,8 @@ import Synchronization
 
 /// How many wrong tokens are looked at. Strangers can use it up; staff with long tokens do not need it.
 ///
-/// 128 random bits cannot be guessed, however many attempts there are: a long token is always looked at, so that nobody can lock out who has one. A shorter one may be a word, and waits with everybody else.
+/// 128 random bits cannot be guessed, however many attempts there are: a long token is always looked at, so that nobody
+/// can lock out who has one. A shorter one may be a word, and waits with everybody else.
 final class SignInLimit: Sendable {
     /// The size of a token from which on it is always looked at: 16 random bytes as hexadecimal digits.
     static let longByteCount = 32

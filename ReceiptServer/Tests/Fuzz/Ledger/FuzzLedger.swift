@@ -4,8 +4,9 @@ import FuzzSupport
 import ServerFuzzSupport
 import PurchaseLedger
 
-// Histories of a ledger: each pair of bytes is a step of a customer, of Apple, of time or of an operator. What must hold after each of them is what money is about: nothing
-// is granted twice, nothing to two accounts, nothing that was refunded, and to ask again changes nothing.
+// Histories of a ledger: each pair of bytes is a step of a customer, of Apple, of time or of an operator. What must
+// hold after each of them is what money is about: nothing is granted twice, nothing to two accounts, nothing that was
+// refunded, and to ask again changes nothing.
 
 @_cdecl("LLVMFuzzerTestOneInput")
 func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {

@@ -10,8 +10,9 @@ import ServerFuzzSupport
 import StrictText
 import SupportDesk
 
-// What libmicrohttpd hands over, as it hands it over: a line with method and target, lines of headers, and a body. A byte below 9 stands for evidence, a token or a
-// session that is accepted. The routes of the service, of the ledger and of the support desk answer it.
+// What libmicrohttpd hands over, as it hands it over: a line with method and target, lines of headers, and a body. A
+// byte below 9 stands for evidence, a token or a session that is accepted. The routes of the service, of the ledger and
+// of the support desk answer it.
 
 @_cdecl("LLVMFuzzerTestOneInput")
 func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
