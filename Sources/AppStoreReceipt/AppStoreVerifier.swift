@@ -67,8 +67,7 @@ public final class AppStoreVerifier: Sendable {
 
     /// The number of inputs that this verifier has verified and refused, for metrics.
     ///
-    /// A notification counts once, whatever its parts. While other threads verify, the numbers may be from slightly
-    /// different moments.
+    /// A notification counts once. The counters are not read atomically together.
     public var counts: VerifierCounts {
         counters.counts(of: verifiers.engines)
     }

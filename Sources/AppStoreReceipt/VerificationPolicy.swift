@@ -96,9 +96,9 @@ public struct VerificationPolicy: Sendable {
 public struct VerificationLimits: Hashable, Sendable {
     /// The maximum size of a binary receipt, in bytes.
     ///
-    /// The maximum size of a text that contains a receipt (base64, PEM or JSON) is twice this size plus 64 KiB. The
-    /// maximum size of a text that may be any evidence is twice the largest of this, ``maximumJWSByteCount`` and
-    /// ``maximumTransactionReceiptByteCount`` plus 64 KiB. The offset of the error is the limit.
+    /// The maximum size of a text that contains a receipt (base64, PEM or JSON) is twice this size plus 64 KiB.
+    /// ``AppStoreVerifier/verify(_:)`` accepts text of up to twice the largest of this, ``maximumJWSByteCount`` and
+    /// ``maximumTransactionReceiptByteCount`` plus 64 KiB. The error's offset is that limit.
     public var maximumReceiptByteCount = 64 << 20
     /// The maximum size of a JWS with the whitespace around it, in bytes. Notifications have about 20,000.
     public var maximumJWSByteCount = 1 << 20
@@ -115,8 +115,7 @@ public struct VerificationLimits: Hashable, Sendable {
     /// and 1,000,000 purchases.
     public init() {}
 
-    /// One byte more than evidence in any form may have by the default limits: so many are enough to refuse it, and
-    /// what follows need not be read.
+    /// The smallest size that the default limits refuse. Stop reading a body there.
     @_spi(Surfaces)
     public static let refusedByteCount = ReceiptText.maximumCount(VerificationLimits().maximumReceiptByteCount) + 1
 }

@@ -60,8 +60,8 @@ public final class CMSVerifier: Sendable {
     ///   - received: The message in binary, without bytes after it; or in PEM (RFC 7468): one block with any label, and
     ///     perhaps text around it.
     ///   - detachedContent: The content of a detached message, exactly as it was signed.
-    ///   - signer: The fingerprint of the certificate whose signers must pass, of which there must be one; the others
-    ///     are ignored. By default, all signers must pass.
+    ///   - signer: If set, only signatures made with this certificate are checked, and at least one must exist. By
+    ///     default, all signers must pass.
     ///   - date: The date at which the chains must be valid, such as the current date or a date at which the message is
     ///     known to have existed.
     /// - Returns: The verified message.
@@ -83,8 +83,8 @@ public final class CMSVerifier: Sendable {
     ///   - received: The message in binary, without bytes after it; or in PEM (RFC 7468): one block with any label, and
     ///     perhaps text around it.
     ///   - detachedContent: The content of a detached message, exactly as it was signed.
-    ///   - signer: The fingerprint of the certificate whose signers must pass, of which there must be one; the others
-    ///     are ignored. By default, all signers must pass.
+    ///   - signer: If set, only signatures made with this certificate are checked, and at least one must exist. By
+    ///     default, all signers must pass.
     ///   - latest: The latest signing time to accept, such as the current date.
     /// - Returns: The verified message.
     /// - Throws: The first error in this order: the structure, and for each signer the signature, the date and the

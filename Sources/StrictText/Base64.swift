@@ -164,7 +164,7 @@ public enum Base64 {
         }
 
         try checkAlphabet(text, flags, syntax, spaces)
-        // Spaces were skipped of which it is not proved that they were no `+`.
+        // A skipped space might have been a `+`.
         let isInDoubt =
             syntax.contains(.formDecoded) && flags & (plusFlag | urlSafeFlag) == 0
             && spaces.map(\.areSkipped) == true

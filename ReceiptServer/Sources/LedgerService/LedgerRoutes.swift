@@ -105,7 +105,7 @@ package struct LedgerRoutes: Sendable {
         _ handler: @escaping @Sendable (Request) throws -> Response, queryItems: [String] = [],
         owner: @escaping @Sendable (Request) -> String? = { $0.parameters.first }
     ) -> Route {
-        // Who has no token takes no place of those who have one.
+        // Reject requests without a token before they take a queue slot.
         let refusal = { @Sendable (request: Request) -> Response? in
             do throws(LedgerError) {
                 return try tokens.refusal(of: request.header("Authorization"), scope: scope)

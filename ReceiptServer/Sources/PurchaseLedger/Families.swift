@@ -69,8 +69,8 @@ struct Families {
     /// What the tables have about the tokens of the families; `nil` if the ledger does not use tokens.
     private(set) var tokens: AccountTokens?
 
-    /// Finds and locks the families of purchases, and of subscriptions whose renewal information came without a
-    /// purchase, makes those that are missing, and joins those that turn out to be one.
+    /// Loads and locks the families of these purchases and renewals. Creates missing families and merges families that
+    /// share a transaction.
     ///
     /// Locks are taken in one order everywhere, so that two transactions never wait for each other: the names of the
     /// accounts that ask, families by their number, new identifiers by their bytes, tokens by their bytes, then

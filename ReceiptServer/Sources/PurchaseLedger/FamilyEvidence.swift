@@ -18,7 +18,7 @@ struct SignedPurchase {
 
 /// All that Apple has signed about some families, as it is stored.
 ///
-/// Of what differs in nothing but its dates of signing and expiry, the tables have one row with the later ones. That
+/// Duplicates that differ only in their signing and expiration dates share one row with the latest dates. That
 /// changes no decision, and a client that sends the same purchase signed anew each day adds no row.
 struct FamilyEvidence {
     /// The most rows about one transaction. Apple signs a new content when something happens to the transaction, so

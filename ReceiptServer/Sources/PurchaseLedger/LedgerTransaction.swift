@@ -182,8 +182,8 @@ struct LedgerTransaction {
         dispute(key)
     }
 
-    /// The reason a purchase is nobody's where a token is required (R4); `nil` if it becomes the account's that brings
-    /// it first.
+    /// Returns why a purchase can't be claimed when a token is required (R4), or `nil` if the first account that
+    /// submits it becomes its owner.
     private func missingToken(of item: Entitlements.Item) -> Outcome? {
         // Who restores a non-consumable may have bought it before there were tokens.
         let date =

@@ -119,8 +119,8 @@ public struct TransactionOutcome: Sendable, Codable {
     /// the evidence; `nil` if the type is not known.
     public let isTypeStated: Bool?
 
-    /// A Boolean value that indicates whether another account owns a purchase that the app bought for the account that
-    /// brought it: the evidence has its token.
+    /// A Boolean value that indicates whether this account's token is in the evidence, but another account redeemed it
+    /// first.
     ///
     /// One of the two was wrong about who was signed in. Ask the customer, and use
     /// ``PurchaseLedger/transfer(from:to:transactionID:in:of:movesTokens:reason:at:)``.

@@ -6,8 +6,8 @@ enum AccountLock { case shared, exclusive }
 
 extension SQLConnection {
     /// Locks the name of an account, before anything else: who makes it the owner of something and who removes it
-    /// everywhere wait for each other. A name is written without this lock only where it stands already, in a family
-    /// that is locked.
+    /// everywhere wait for each other. Write an account name without this lock only into a locked family that already
+    /// has it.
     func lockAccount(_ account: String, _ lock: AccountLock) throws(LedgerError) {
         guard lock == .exclusive else { return try lockAccounts([account]) }
         for statement in dialect.accountLock { try write(statement, [.text(account)]) }

@@ -8,7 +8,7 @@ public import AppStoreReceipt
 /// Methods wait for the disk or the database. Call them on threads of your own, not on an event loop or in Swift's pool
 /// of threads.
 ///
-/// What it tells has a number, `sequence`: that of events grows, and is at least the milliseconds since 1970. Opening a
+/// Answers and events carry a `sequence`. It only grows, and starts at the current time in milliseconds. Opening a
 /// ledger raises the numbers of all accounts, so that what is told after a back-up was restored is newer than what was
 /// told before.
 ///

@@ -70,8 +70,8 @@ public struct Decision: Sendable {
     /// refused.
     ///
     /// Only a fault of the host itself (``VerificationError/isHostFault``) counts as `host`. Nothing is then known
-    /// about that piece: decide again. Signed contents that cannot be read are a refusal of their piece alone, and
-    /// count as `client`.
+    /// about that piece: decide again. If Apple signed something that this version cannot read, only that piece is
+    /// refused, with category `client`.
     public var worstRefusal: Refusal? {
         refusals.reduce(nil) { worst, refusal in
             guard let worst, refusal.error.statusAmongOthers <= worst.error.statusAmongOthers else { return refusal }

@@ -39,9 +39,9 @@ import StrictText
 ///   that a later one overlaps is therefore the date of an upgrade, and not of a refund.
 /// - A prorated refund takes its part of a consumable's quantity
 ///   ([`revocationPercentage`](https://developer.apple.com/documentation/storekit/transaction/revocationpercentage)).
-///   The facts of a revocation count together: after a prorated refund, a revocation that was signed later without a
-///   type or percentage is of the whole. A receipt contains the date of a revocation, but neither its type nor its
-///   percentage, so a later receipt with the same date leaves them as they are.
+///   Revocations are merged. If a later one has neither type nor percentage, the whole purchase is revoked. A receipt
+///   contains the date of a revocation, but neither its type nor its percentage, so a later receipt with the same date
+///   leaves them as they are.
 /// - The quantity of an auto-renewable subscription is the number of seats, and the subscription is one, whatever the
 ///   number. If the buyer adds seats, the period has several transactions
 ///   ([Apple's page](https://developer.apple.com/documentation/appstoreserverapi/additionaltransactionreason)).
@@ -205,7 +205,7 @@ public struct Entitlements: Sendable {
 
     /// Decides by all stored purchases, and leaves out what somebody else than Apple took back or gave to others.
     ///
-    /// What is left out still ends what it replaced: an upgrade that was taken back brings no earlier period back.
+    /// An excluded purchase still ends the period it replaced.
     ///
     /// - Parameter isLeftOut: Takes the items of one purchase or period, which its restored transactions share; `nil`
     ///   to leave out nothing.

@@ -19,7 +19,7 @@ struct Period {
     let start: Instant
     /// The date the period ends if nothing else happens.
     var expires: Instant?
-    /// The date the evidence ends, which is no length: what has ended before has ended all the same.
+    /// The date the evidence expires. It doesn't change when the period itself ended.
     var evidenceEnd: Instant?
     /// The date Apple signed ``expires``.
     var expiresSigned: Instant

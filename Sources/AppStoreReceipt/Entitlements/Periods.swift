@@ -277,7 +277,7 @@ struct Periods {
 
     /// Ends each period at the start of the one that replaces it.
     mutating func endByFollowing() {
-        // Apple marks nothing but periods. What is marked without being one has ended all the same.
+        // Apple sets `isUpgraded` only on subscription periods. Treat any other marked purchase as ended.
         for index in periods.indices where periods[index].isUpgraded && !periods[index].isOfSubscription {
             periods[index].replaced = periods[index].revoked ?? .distantPast
         }

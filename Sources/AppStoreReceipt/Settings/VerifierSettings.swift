@@ -8,7 +8,8 @@ import StrictText
     @_spi(Surfaces) public enum Purpose: Sendable {
         /// It checks what it is asked, and says what it did not check: the command and its reports.
         case inspecting
-        /// Products are granted by it, and nobody pays outside production: the server, C, and all languages over it.
+        /// For code that grants products: accepts production only, unless set otherwise. Used by the server, the C
+        /// library and the bindings.
         case granting
     }
 

@@ -138,7 +138,7 @@ package final class HTTPDaemon: @unchecked Sendable {
         let hasEnded = lanes.values.map { $0.queue.stop(by: end) }
         guard hasEnded.allSatisfy(\.self) else {
             // A connection whose job hangs stays suspended, and libmicrohttpd refuses to stop before it goes on.
-            // Whoever hangs goes on to use this daemon.
+            // The hung job still uses the daemon, so it is never released.
             _ = connections.shutDownLate { _ in true }
             _ = unsafe Unmanaged.passRetained(self)
             return cut

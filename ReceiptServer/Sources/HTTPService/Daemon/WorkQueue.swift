@@ -178,7 +178,7 @@ final class WorkQueue: @unchecked Sendable {
                     let wakes = jobs.contains(where: mayRun) && wake()
                     return ((job, job.deadline <= System.monotonicMilliseconds ? .tooLate : .work), wakes)
                 }
-                // What may not run yet is for the threads in whose way it is.
+                // A job that can't run yet is picked up by the thread whose job blocks it.
                 if isStopping { return (nil, false) }
                 waitingCount += 1
                 monitor.wait()

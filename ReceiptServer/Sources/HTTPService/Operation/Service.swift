@@ -45,7 +45,7 @@ package struct Service {
     package var metrics: @Sendable () -> [MetricFamily] = { [] }
     /// What SIGHUP does.
     package var reload: (@Sendable () -> Void)?
-    /// Starts what runs beside the requests, on threads that leave the signals to the service. Returns what ends it
+    /// Starts background threads, which must block signals. Returns what ends it
     /// when all requests are answered; if that takes longer than ``stopTime``, the process ends nevertheless.
     package var start: () throws(ConfigurationError) -> @Sendable () -> Void = { {} }
 

@@ -41,8 +41,7 @@ package struct Route: Sendable {
     /// Refuses a request by its first line and its headers, before its body is read and before it takes a place; `nil`
     /// admits it.
     package let refusal: @Sendable (Request) -> Response?
-    /// Whose a queued request is, as far as it says so: one owner has a part of the lane's places and threads, and
-    /// leaves the others to others.
+    /// The owner of a queued request, if known. An owner can use only a share of the lane's slots and threads.
     package let owner: @Sendable (Request) -> String?
     package let handler: @Sendable (Request) -> Response
 

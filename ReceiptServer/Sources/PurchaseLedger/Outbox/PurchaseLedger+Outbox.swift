@@ -59,8 +59,8 @@ extension PurchaseLedger {
     /// Returns events to deliver, at most one of each account: the first that is pending. Nobody else gets events of
     /// these accounts before `lease` has passed.
     ///
-    /// - Parameter isNewestFirst: Whether half of them, or one more, are the newest that are due, and the others the
-    ///   oldest; or the other way round. So new events do not wait for a backlog, nor the backlog for new events.
+    /// - Parameter isNewestFirst: If `true`, takes half (rounded up) from the newest due events and the rest from the
+    ///   oldest; otherwise the reverse. So new events do not wait for a backlog, nor the backlog for new events.
     func takeEvents(
         limit: Int, lease: Duration, isNewestFirst: Bool = false, at now: Instant
     ) throws(LedgerError) -> [OutgoingEvent] {

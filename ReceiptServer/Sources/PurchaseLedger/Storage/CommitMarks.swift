@@ -1,4 +1,4 @@
-/// Rows of PostgreSQL that tell whether a transaction was committed of which the answer was lost.
+/// Marker rows that show whether a transaction committed when the reply to COMMIT was lost.
 ///
 /// A transaction leaves a row with a number of its own, which is committed with it. Who asks inserts a row with the
 /// same number: there can be one of them. So a transaction that was not committed by then never will be, however late

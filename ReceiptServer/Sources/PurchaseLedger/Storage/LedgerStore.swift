@@ -151,7 +151,7 @@ struct SQLDialect: Sendable {
     let texts: String
     /// The rows of a table about the transactions of the array `$3`, of the app `$1` and `$2`.
     let rowsOfTransactions: @Sendable (_ table: String) -> String
-    /// So many values, and no more, are asked for one by one: each statement has its price, and so has an array.
+    /// The largest number of values for which separate statements are faster than one array parameter.
     let maximumSingleCount: Int
     /// At the end of a `SELECT`: locks its rows until the end of the transaction. SQLite has one writer, and needs
     /// none.

@@ -15,8 +15,8 @@ package final class AttemptLog: @unchecked Sendable {
     /// alone has more.
     static let batchRowCount = 1000
     static let batchByteCount = 2 << 20
-    /// The attempts of an account after which this server removes those beyond the account's bound: to remove one with
-    /// each that comes costs more than to record it.
+    /// The number of recorded attempts after which an account's excess rows are deleted. Deleting on every insert would
+    /// cost more than the insert.
     package static let boundingInterval = 25
     /// The accounts of which this server counts the attempts.
     static let countedAccounts = 20_000

@@ -28,8 +28,7 @@ package struct AppleAnswer: Sendable {
 }
 
 extension Reconciler {
-    /// Asks at once, by the budget of what somebody waits for. What Apple signed is recorded, and becomes nobody's who
-    /// does not own it.
+    /// Asks Apple now, from the interactive budget, and records the answer. Ownership doesn't change.
     package var inquiry: AppleInquiry {
         { (name, skipsRefused) throws(LedgerError) in
             let (id, app) = (name.transactionID, AskedApp(name.environment, name.bundleID))

@@ -1,12 +1,12 @@
 import Instants
 import Synchronization
 
-/// How many wrong tokens are looked at. Strangers can use it up; staff with long tokens do not need it.
+/// Limits how many wrong tokens are checked. Strangers can use it up; staff with long tokens don't need it.
 ///
-/// 128 random bits cannot be guessed, however many attempts there are: a long token is always looked at, so that nobody
-/// can lock out who has one. A shorter one may be a word, and waits with everybody else.
+/// Nobody guesses 128 random bits: long tokens are always checked, so an attacker can't lock out their owners. Short
+/// tokens are rate limited.
 final class SignInLimit: Sendable {
-    /// The size of a token from which on it is always looked at: 16 random bytes as hexadecimal digits.
+    /// The size from which a token is always checked: 16 random bytes as hexadecimal digits.
     static let longByteCount = 32
     /// The wrong attempts that are answered as such in a row, and the time after which there is one more.
     static let maximumCount = 20
