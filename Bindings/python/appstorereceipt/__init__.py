@@ -719,6 +719,8 @@ class Verifier:
 
         Raises ``VerificationError`` if this host or the options are at fault, or if the environment is missing.
         """
+        if environment is not None and str(environment) not in _ENVIRONMENTS:
+            raise ValueError(f"not an environment: {environment}")
         place = 0 if environment is None else _ENVIRONMENTS.index(str(environment)) + 1
         pieces = _pieces(evidence)
         lengths = (_size * len(pieces))(*map(len, pieces))

@@ -205,6 +205,10 @@ class Values(unittest.TestCase):
             with self.assertRaises(TypeError):
                 pickle.dumps(VERIFIER, protocol)
 
+    def test_a_word_that_is_no_environment_is_named(self):
+        with self.assertRaisesRegex(ValueError, "not an environment: Production"):
+            VERIFIER.entitlements([], environment="Production")
+
     def test_a_limit_on_pieces(self):
         self.assertEqual(len(VERIFIER.entitlements([b""] * 1000).refused), 1000)
         with self.assertRaises(VerificationError) as raised:
