@@ -20,6 +20,7 @@ public struct PEMFile: Sendable {
         var blocks: [Block] = []
         var position = 0
         while let start = PEMBlock.firstStart(in: text.span, from: position) {
+            try Self.checkBetween(text, position, start)
             let block: PEMBlock
             do throws(PEMError) {
                 block = try PEMBlock(in: text.span, from: start)
@@ -37,7 +38,30 @@ public struct PEMFile: Sendable {
             position = block.end
         }
         guard !blocks.isEmpty else { return nil }
+        try Self.checkBetween(text, position, text.count)
         self.blocks = blocks
+    }
+
+    /// Checks the text before, between and after blocks: nothing follows a block on its last line, and no other line
+    /// has the start of one, such as where two files were joined without a line feed. A block that nobody reads would
+    /// be missing without a word.
+    private static func checkBetween(_ text: [UInt8], _ start: Int, _ end: Int) throws(PEMFileError) {
+        var position = start
+        if start > 0 {
+            while position < end, text[position] == .space || text[position] == .tab { position += 1 }
+            guard position == end || text[position] == .lineFeed || text[position] == .carriageReturn else {
+                throw PEMFileError(.block(.malformed), offset: position)
+            }
+        }
+        let mark = Array(PEMBlock.start.utf8)
+        while position < end {
+            if text[position] == mark[0], end - position >= mark.count,
+                text.span.extracting(position..<position + mark.count).hasSameBytes(as: mark.span)
+            {
+                throw PEMFileError(.block(.malformed), offset: position)
+            }
+            position += 1
+        }
     }
 
     /// Returns the contents of the only block of a file.
@@ -50,8 +74,13 @@ public struct PEMFile: Sendable {
 
     /// Returns the contents of the blocks with a label. A PEM file may have other blocks, such as a private key.
     ///
-    /// - Throws: `missingBlock` if there is none.
+    /// - Throws: `missingBlock` if there is none, and `otherLabel` if a block's label only ends with this one, such as
+    ///   `TRUSTED CERTIFICATE`: to leave it out could leave out the certificate that matters.
     public func contents(labelled label: String) throws(PEMFileError) -> [[UInt8]] {
+        let ending = Array(" \(label)".utf8)
+        for block in blocks where block.label.utf8.suffix(ending.count).elementsEqual(ending) {
+            throw PEMFileError(.otherLabel, offset: block.offset)
+        }
         let contents = blocks.filter { $0.label.hasSameBytes(as: label) }.map(\.bytes)
         guard !contents.isEmpty else { throw PEMFileError(.missingBlock, offset: blocks[0].offset) }
         return contents
@@ -76,6 +105,8 @@ public struct PEMFileError: Error, Hashable, Sendable {
         case severalBlocks
         /// No block has the required label.
         case missingBlock
+        /// The label of a block is only like the required one.
+        case otherLabel
     }
 
     public let kind: Kind
@@ -107,6 +138,7 @@ extension PEMFileError: CustomStringConvertible {
             case .invalidBase64: "invalid base64 in a PEM block"
             case .severalBlocks: "a second PEM block where one is required"
             case .missingBlock: "no PEM block has the required label: the first one"
+            case .otherLabel: "a PEM block with a label that is only like the required one"
             }
         return "\(explanation) at byte \(offset)"
     }

@@ -67,6 +67,26 @@ import Testing
         }
     }
 
+    /// A block that nobody reads could have the certificate that is distrusted, or the newer revocation list.
+    @Test(
+        arguments: [
+            ("\(block)\(block)", block.utf8.count), ("\(block) \(block)", block.utf8.count + 1),
+            ("\(block)\r\(block)", block.utf8.count + 1), ("\(block)\n \(block)", block.utf8.count + 2),
+            ("\(block)\n\u{FEFF}\(block)", block.utf8.count + 4), (" \(block)\n\(block)", 1),
+            ("\(block).", block.utf8.count), ("\(block)\n\(block)-", 2 * block.utf8.count + 1),
+        ])
+    func `a file in which a block is not read is refused`(text: String, offset: Int) {
+        #expect(throws: PEMFileError(.block(.malformed), offset: offset)) { try PEMFile(Array(text.utf8)) }
+    }
+
+    @Test func `a label that only ends with the required one is refused`() throws {
+        let text = "\(Self.block)\n-----BEGIN X A-----\nAA==\n-----END X A-----"
+        let file = try #require(try PEMFile(Array(text.utf8)))
+        #expect(throws: PEMFileError(.otherLabel, offset: Self.block.utf8.count + 1)) {
+            try file.contents(labelled: "A")
+        }
+    }
+
     @Test(
         arguments: [
             (block, 0), ("\n\(block)", 1), ("text\n\(block)", 5), ("text\r\n\(block)", 6), ("text \(block)", nil),

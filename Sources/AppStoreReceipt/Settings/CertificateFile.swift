@@ -12,15 +12,12 @@ public struct CertificateFile: Sendable {
     public init(_ bytes: [UInt8]) throws(CertificateFileFault) {
         var bytes = bytes
         bytes.removeByteOrderMark()
-        let file: PEMFile?
+        let encoded: [[UInt8]]
         do throws(PEMFileError) {
-            file = try PEMFile(bytes)
+            encoded = try PEMFile(bytes)?.contents(labelled: "CERTIFICATE") ?? [bytes]
         } catch {
-            throw .malformedPEM(error)
+            throw error.kind == .missingBlock ? .noCertificate : .malformedPEM(error)
         }
-        // A PEM file may have other things, such as a private key.
-        let encoded = file.map { $0.blocks.filter { $0.label.hasSameBytes(as: "CERTIFICATE") }.map(\.bytes) } ?? [bytes]
-        guard !encoded.isEmpty else { throw .noCertificate }
         do throws(ASN1DecodingError) {
             certificates = try encoded.map { (der) throws(ASN1DecodingError) in try TrustAnchor(der: der) }
         } catch {
