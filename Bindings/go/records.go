@@ -186,8 +186,12 @@ func (e *Entitlement) UnmarshalJSON(text []byte) error {
 
 // Subscription is the state of a subscription, with what Apple signed last about its renewal. Nothing is known of that for family members, and for members to whom a seat is assigned.
 type Subscription struct {
-	// The original transaction; after a migration, the latest one. Its items name the app and the environment.
+	// The original transaction; after a migration, the latest one.
 	OriginalTransactionID string `json:"original_transaction_id"`
+	// The environment of the subscription. Nobody pays in the sandbox.
+	Environment Environment `json:"environment"`
+	// The app.
+	BundleID string `json:"bundle_id"`
 	// The product of the period that decides.
 	ProductID string `json:"product_id"`
 	// The subscription group; none if it is not signed.

@@ -163,8 +163,12 @@ export interface Entitlement {
 
 /** The state of a subscription, with what Apple signed last about its renewal. Nothing is known of that for family members, and for members to whom a seat is assigned. */
 export interface Subscription {
-  /** The original transaction; after a migration, the latest one. Its items name the app and the environment. */
+  /** The original transaction; after a migration, the latest one. */
   originalTransactionId: string;
+  /** The environment of the subscription. Nobody pays in the sandbox. */
+  environment?: Environment | (string & {}) | null;
+  /** The app. */
+  bundleId?: string | null;
   /** The product of the period that decides. */
   productId: string;
   /** The subscription group; none if it is not signed. */

@@ -11,8 +11,12 @@ use DateTimeImmutable;
 /** The state of a subscription, with what Apple signed last about its renewal. Nothing is known of that for family members, and for members to whom a seat is assigned. */
 final readonly class Subscription
 {
-    /** The original transaction; after a migration, the latest one. Its items name the app and the environment. */
+    /** The original transaction; after a migration, the latest one. */
     public string $originalTransactionId;
+    /** The environment of the subscription. Nobody pays in the sandbox. */
+    public ?Environment $environment;
+    /** The app. */
+    public ?string $bundleId;
     /** The product of the period that decides. */
     public string $productId;
     /** The subscription group; none if it is not signed. */
@@ -52,6 +56,8 @@ final readonly class Subscription
     public function __construct(array $members)
     {
         $this->originalTransactionId = $members['original_transaction_id'];
+        $this->environment = isset($members['environment']) ? Environment::tryFrom($members['environment']) ?? Environment::Unknown : null;
+        $this->bundleId = $members['bundle_id'] ?? null;
         $this->productId = $members['product_id'];
         $this->subscriptionGroupId = $members['subscription_group_id'] ?? null;
         $this->givesAccess = $members['gives_access'];

@@ -388,7 +388,11 @@ class Subscription:
     """The state of a subscription, with what Apple signed last about its renewal. Nothing is known of that for family members, and for members to whom a seat is assigned."""
 
     original_transaction_id: str
-    """The original transaction; after a migration, the latest one. Its items name the app and the environment."""
+    """The original transaction; after a migration, the latest one."""
+    environment: Environment | None
+    """The environment of the subscription. Nobody pays in the sandbox."""
+    bundle_id: str | None
+    """The app."""
     product_id: str
     """The product of the period that decides."""
     subscription_group_id: str | None
@@ -428,6 +432,8 @@ class Subscription:
     def _of(cls, members: dict[str, Any]) -> Subscription:
         return cls(
             original_transaction_id=members["original_transaction_id"],
+            environment=Environment(members["environment"]) if members.get("environment") is not None else None,
+            bundle_id=members.get("bundle_id"),
             product_id=members["product_id"],
             subscription_group_id=members.get("subscription_group_id"),
             gives_access=members["gives_access"],

@@ -80,10 +80,11 @@ struct EntitlementNames: Sendable {
             let ends = active.compactMap(\.accessEndDate)
             guard var end = ends.max(), ends.count == active.count else { return }
             // What is paid, and begins by then.
-            for item in items where item.purchase.undecidable == nil {
-                guard case .notYet(let start) = item.access, start <= end, let next = item.accessEndDate else {
-                    continue
-                }
+            for item in items where item.purchase.undecidable == nil && item.length != .unknown {
+                guard case .notYet(let start) = item.access, start <= end, item.purchase.productType != .consumable
+                else { continue }
+                // A non-consumable has no end.
+                guard let next = item.accessEndDate else { return }
                 end = max(end, next)
             }
             until = end
@@ -92,6 +93,9 @@ struct EntitlementNames: Sendable {
 }
 
 extension String {
-    /// Whether there are characters, and no white space or control characters in ASCII among them.
-    fileprivate var isWord: Bool { !isEmpty && utf8.allSatisfy { $0 > UInt8(ascii: " ") && $0 != 0x7F } }
+    /// Whether there are characters, and in ASCII no white space, no control characters and no semicolon among them,
+    /// which separates values in the variable alone.
+    fileprivate var isWord: Bool {
+        !isEmpty && utf8.allSatisfy { $0 > UInt8(ascii: " ") && $0 != 0x7F && $0 != UInt8(ascii: ";") }
+    }
 }

@@ -77,6 +77,19 @@ import Testing
             "without an end beside one with an end",
             [Bought(id: "1", product: "pro.life", type: .nonConsumable), Bought(id: "2", product: "pro.year")],
             premium: endless),
+        Case(
+            "what is bought for ever before the end",
+            [
+                Bought(id: "1", product: "pro.month"),
+                Bought(id: "2", product: "pro.life", type: .nonConsumable, days: 3..<4),
+            ], premium: endless),
+        Case(
+            "what gives no access begins before the end",
+            [
+                Bought(id: "1", product: "pro.month"),
+                Bought(id: "2", product: "pro.year", type: .consumable, days: 3..<4, isRevoked: true),
+                Bought(id: "3", product: "both", type: .nonRenewingSubscription, days: 3..<4, isRevoked: true),
+            ], premium: until(29)),
         Case("a consumable gives no access", [Bought(id: "1", product: "pro.year", type: .consumable)]),
         Case("two names of one product", [Bought(id: "1", product: "both")], premium: until(29), news: until(29)),
         Case("another product", [Bought(id: "1", product: "basic")]),
@@ -123,6 +136,7 @@ import Testing
     @Test(arguments: [
         "premium", "premium=", "=pro", "premium=pro,", "premium=,pro", "premium=a,,b", "premium=a, b", "pre mium=a",
         "premium =a", "=", ",", "premium=a\u{7F}", "premium=a\n",
+        "premium=a;b=c",
     ])
     func `a value of another form is refused`(value: String) {
         let message =

@@ -53,7 +53,8 @@ import Testing
                 for piece in order { _ = try ledger.redeem(piece, for: "anna", at: day(10)) }
                 #expect(
                     try subscriptions(ledger) == """
-                        "subscriptions":[{"original_transaction_id":"1","product_id":"basic",\
+                        "subscriptions":[{"original_transaction_id":"1","environment":"production",\
+                        "bundle_id":"com.example.app","product_id":"basic",\
                         "subscription_group_id":"20000001","gives_access":true,"until":"2025-01-31T00:00:00Z",\
                         "will_renew":false,"renews_as":"gold","renewal_date":"2025-02-08T00:00:00Z",\
                         "renews_as_seats":null,"in_grace_period":false,"grace_period_expires_date":null,\

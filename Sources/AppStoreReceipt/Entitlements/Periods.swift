@@ -442,11 +442,15 @@ struct Periods {
         let begun = order.filter { moment.hasBegun(periods[$0].start) }
         guard let current = begun.last(where: { item($0).access.givesAccess }) ?? begun.last else { return nil }
         let period = periods[current]
-        let isOfBuyer = period.transactions.allSatisfy { transactions[$0].purchase.isOfBuyer }
+        // A receipt does not say whose a period is: another period can say that all are a member's.
+        let isOfBuyer = order.allSatisfy { periods[$0].transactions.allSatisfy { transactions[$0].purchase.isOfBuyer } }
         let isActive = item(current).access.givesAccess
         var expiry: Instant
         if isActive {
-            expiry = period.end?.date ?? .distantFuture
+            // A period can lie within another one.
+            expiry =
+                begun.lazy.filter { item($0).access.givesAccess }
+                .map { periods[$0].end?.date ?? .distantFuture }.max() ?? .distantFuture
             for next in order.drop(while: { $0 <= current }) where !periods[next].neverBegan {
                 guard periods[next].start <= expiry else { break }
                 expiry = max(expiry, periods[next].end?.date ?? expiry)

@@ -28,6 +28,11 @@ public struct Subscription: Hashable, Sendable {
 
     /// The original transaction id; after a migration, the latest.
     public var originalTransactionID: String { periods[periods.count - 1].purchase.originalTransactionID }
+    /// The environment of its purchases. Two subscriptions of different environments can have one original transaction
+    /// id.
+    public var environment: AppStoreEnvironment? { periods[periods.count - 1].purchase.environment }
+    /// The bundle id of the app.
+    public var bundleID: String? { periods[periods.count - 1].purchase.bundleID }
     /// The access that ``currentPeriod`` gives, or the reason it gives none.
     public var access: Entitlements.Access { currentPeriod.access }
     /// A Boolean value that indicates whether the subscription gives access.

@@ -11,8 +11,12 @@ extension Subscription {
     static let fields: [OutputField<Subscription>] = [
         .member(
             "original_transaction_id", .text,
-            "The original transaction; after a migration, the latest one. Its items name the app and the environment."
+            "The original transaction; after a migration, the latest one."
         ) { $1.string($0.originalTransactionID) },
+        .word("environment", .environment, "The environment of the subscription. Nobody pays in the sandbox.") {
+            $0.environment?.rawValue
+        },
+        .text("bundle_id", "The app.") { $0.bundleID },
         .member("product_id", .text, "The product of the period that decides.") { $1.string($0.productID) },
         .text("subscription_group_id", "The subscription group; none if it is not signed.") { $0.groupID },
         .member("gives_access", .flag, "Whether the subscription gives access at the date.") { $1.bool($0.isActive) },

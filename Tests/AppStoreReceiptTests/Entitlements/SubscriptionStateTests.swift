@@ -20,7 +20,8 @@ import Testing
 
     /// The JSON of each member of an active subscription that will renew.
     private static let active = [
-        "original_transaction_id": #""1""#, "product_id": #""basic""#, "subscription_group_id": #""group""#,
+        "original_transaction_id": #""1""#, "environment": #""production""#, "bundle_id": #""com.example.app""#,
+        "product_id": #""basic""#, "subscription_group_id": #""group""#,
         "gives_access": "true", "until": #""2025-01-31T00:00:00Z""#, "will_renew": "true", "renews_as": #""basic""#,
         "renewal_date": #""2025-01-31T00:00:00Z""#, "renews_as_seats": "null", "in_grace_period": "false",
         "grace_period_expires_date": "null", "in_billing_retry": "null", "price_increase": #""none""#,
@@ -30,7 +31,8 @@ import Testing
 
     /// What a subscription has of which no renewal information counts.
     private static let unknown = [
-        "original_transaction_id", "product_id", "subscription_group_id", "gives_access", "until",
+        "original_transaction_id", "environment", "bundle_id", "product_id", "subscription_group_id", "gives_access",
+        "until",
     ].reduce(into: active.mapValues { _ in "null" }) { $0[$1] = active[$1] }
 
     static let states = [
@@ -144,8 +146,8 @@ import Testing
         #expect(
             json.contains(
                 """
-                ],"subscriptions":[{"original_transaction_id":"1","product_id":"basic","subscription_group_id":"group",\
-                "gives_access":true,"until":"2025-01-31T00:00:00Z","will_renew":true,"renews_as":"basic",\
+                ],"subscriptions":[{"original_transaction_id":"1","environment":"production",\
+                "bundle_id":"com.example.app","product_id":"basic","subscription_group_id":"group","gives_access":true,"until":"2025-01-31T00:00:00Z","will_renew":true,"renews_as":"basic",\
                 "renewal_date":"2025-01-31T00:00:00Z","renews_as_seats":null,"in_grace_period":false,\
                 "grace_period_expires_date":null,"in_billing_retry":null,"price_increase":"none","renewal_price":1990,\
                 "renewal_currency":"USD","expiration_intent":null,"renewal_offer":null,\
@@ -263,5 +265,37 @@ import Testing
         let coded = try JSONDecoder().decode(SubscriptionRenewal.self, from: JSONEncoder().encode(renewal.renewal))
         #expect(coded == renewal.renewal && coded.hashValue == renewal.renewal.hashValue)
         #expect(coded.offer == PurchaseOffer(type: .winBack, id: "back", period: "P1M") && coded.renewalQuantity == 3)
+    }
+
+    /// Periods of one subscription from and to days.
+    private func subscriptions(
+        _ periods: [(Range<Double>, OwnershipType?)], _ renewals: [SubscriptionRenewal], at date: Instant
+    ) -> [Subscription] {
+        let purchases = periods.enumerated().map { index, period in
+            StoredPurchase(
+                trusting: Purchase(
+                    productID: "basic", productType: .autoRenewableSubscription, transactionID: "\(index + 1)",
+                    originalTransactionID: "1", bundleID: Minted.bundleID, environment: .production,
+                    purchaseDate: day(period.0.lowerBound), expiresDate: day(period.0.upperBound), signedDate: day(0),
+                    ownershipType: period.1))
+        }
+        return Entitlements(
+            stored: purchases, renewals: renewals.map(StoredRenewal.init(trusting:)), at: date
+        ).subscriptions
+    }
+
+    @Test func `a period within another one does not end access`() {
+        for periods in [[0.0..<365, 60..<90], [0..<365, 60..<90, 70..<80]] {
+            let found = subscriptions(periods.map { ($0, .purchased) }, [], at: day(75))
+            #expect(found.map(\.expiresDate) == [day(365)], "\(periods)")
+        }
+    }
+
+    @Test func `a family member's subscription has no renewal, whichever period says whose it is`() {
+        var renewal = SubscriptionRenewal(originalTransactionID: "1", signedDate: day(31))
+        (renewal.environment, renewal.autoRenewStatus) = (.production, .on)
+        let periods = [(0.0..<30, .familyShared), (30.0..<60, nil)] as [(Range<Double>, OwnershipType?)]
+        let found = subscriptions(periods, [renewal], at: day(40))
+        #expect(found.map(\.periods.count) == [2] && found.allSatisfy { $0.renewal == nil && $0.willRenew == nil })
     }
 }

@@ -6,8 +6,9 @@ import java.time.Instant;
 /**
  * The state of a subscription, with what Apple signed last about its renewal. Nothing is known of that for family members, and for members to whom a seat is assigned. What it does not have is null.
  *
- * @param originalTransactionId The original transaction; after a migration, the latest one. Its items name the app and the
- * environment.
+ * @param originalTransactionId The original transaction; after a migration, the latest one.
+ * @param environment The environment of the subscription. Nobody pays in the sandbox.
+ * @param bundleId The app.
  * @param productId The product of the period that decides.
  * @param subscriptionGroupId The subscription group; none if it is not signed.
  * @param givesAccess Whether the subscription gives access at the date.
@@ -31,6 +32,8 @@ import java.time.Instant;
  */
 public record Subscription(
     String originalTransactionId,
+    Environment environment,
+    String bundleId,
     String productId,
     String subscriptionGroupId,
     boolean givesAccess,
