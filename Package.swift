@@ -16,6 +16,8 @@ let optimization: [SwiftSetting] =
     ? [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))] : []
 
 /// A library target under `Sources/`, with the settings all of them share.
+///
+/// - Parameter runsLong: Whether its tests run so long that `.ci/run` optimizes it.
 func target(_ name: String, _ dependencies: [Target.Dependency], runsLong: Bool = true) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: settings + (runsLong ? optimization : []))
 }

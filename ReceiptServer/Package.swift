@@ -33,6 +33,9 @@ let optimization: [SwiftSetting] =
     Context.environment["RECEIPT_OPTIMIZED"] == "1"
     ? [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))] : []
 
+/// A library target.
+///
+/// - Parameter runsLong: Whether its tests run so long that `.ci/run` optimizes it.
 func target(_ name: String, _ dependencies: [Target.Dependency], runsLong: Bool = false) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: settings + (runsLong ? optimization : []))
 }

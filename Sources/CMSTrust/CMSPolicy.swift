@@ -52,7 +52,8 @@ public struct CMSPolicy: Sendable {
     /// The rest of the policy is as ``init(anchors:)`` has it.
     ///
     /// - Parameter file: One self-signed certificate in DER, or any number in PEM (RFC 7468) with the label
-    ///   `CERTIFICATE`. Other blocks and the text between blocks are ignored.
+    ///   `CERTIFICATE`. Blocks with unrelated labels, such as a private key, and the text between blocks are ignored. A
+    ///   label that only ends with `CERTIFICATE`, such as `TRUSTED CERTIFICATE`, is refused.
     /// - Throws: `malformed-certificate` for what is no certificate, with its ``CMSVerificationError/index``;
     ///   `invalid-pem` for malformed PEM, or PEM without a certificate.
     public init(anchorsIn file: [UInt8]) throws(CMSVerificationError) {

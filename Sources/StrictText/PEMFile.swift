@@ -42,9 +42,8 @@ public struct PEMFile: Sendable {
         self.blocks = blocks
     }
 
-    /// Checks the text before, between and after blocks: nothing follows a block on its last line, and no other line
-    /// has the start of one, such as where two files were joined without a line feed. A block that nobody reads would
-    /// be missing without a word.
+    /// Checks the text before, between and after blocks. Nothing may follow a block on its last line, and no block may
+    /// begin within a line, as where two files were joined without a line feed: it would be skipped silently.
     private static func checkBetween(_ text: [UInt8], _ start: Int, _ end: Int) throws(PEMFileError) {
         var position = start
         if start > 0 {

@@ -108,7 +108,8 @@ public final class CasesTest {
     static List<List<Object>> renewals(Entitlements found) {
         return found.subscriptions().stream()
             .map(each -> Arrays.<Object>asList(
-                each.willRenew(), each.renewsAsSeats(), each.priceIncrease() == null ? null : each.priceIncrease().toString(),
+                each.willRenew(), each.renewsAsSeats(),
+                each.priceIncrease() == null ? null : each.priceIncrease().toString(),
                 each.renewalOffer() == null ? null : each.renewalOffer().id(), each.asOf())).toList();
     }
 

@@ -139,8 +139,8 @@ extension Decision.Piece.Outcome {
         }
     }
 
-    /// The outcome where one environment is decided in: evidence of another one is refused, and what decides something
-    /// for none.
+    /// The outcome in one environment. Evidence from another environment is refused, and so are purchases and renewals
+    /// that name none.
     fileprivate func within(_ environment: AppStoreEnvironment) -> Self {
         guard case .verified(let evidence) = self, evidence.environment != environment else { return self }
         guard let found = evidence.environment else {
