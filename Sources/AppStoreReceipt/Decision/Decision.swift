@@ -144,7 +144,7 @@ extension Decision.Piece.Outcome {
     fileprivate func within(_ environment: AppStoreEnvironment) -> Self {
         guard case .verified(let evidence) = self, evidence.environment != environment else { return self }
         guard let found = evidence.environment else {
-            guard !evidence.signedPurchases.isEmpty || !evidence.renewals.isEmpty else { return self }
+            guard evidence.hasSignedPurchases || !evidence.renewals.isEmpty else { return self }
             return .refused(.policy(.missingEnvironment, expected: environment.rawValue))
         }
         return .refused(.policy(.environmentMismatch, found: found.rawValue, expected: environment.rawValue))

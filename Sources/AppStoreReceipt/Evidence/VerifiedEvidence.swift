@@ -88,8 +88,18 @@ extension VerifiedEvidence {
     public var nothing: Entitlements.Nothing? {
         switch self {
         case .receipt(let receipt) where receipt.inAppPurchases.isEmpty: .emptyInApp
-        case .receipt(let receipt): receipt.inAppPurchases.contains(where: \.isComplete) ? nil : .noProduct
-        default: signedPurchases.isEmpty ? .noProduct : nil
+        default: hasSignedPurchases ? nil : .noProduct
+        }
+    }
+
+    /// Whether there are any ``signedPurchases``.
+    var hasSignedPurchases: Bool {
+        switch self {
+        case .receipt(let receipt): receipt.inAppPurchases.contains(where: \.isComplete)
+        case .transaction(let transaction): transaction.isPurchase
+        case .notification(let notification): notification.transactionInfo?.isPurchase ?? false
+        case .transactionReceipt: true
+        case .renewalInfo, .appTransaction, .realtimeRequest: false
         }
     }
 
@@ -114,8 +124,8 @@ extension VerifiedEvidence {
     package var incompletePurchaseCount: Int {
         switch self {
         case .receipt(let receipt): receipt.incompletePurchases.count
-        case .transaction: signedPurchases.isEmpty ? 1 : 0
-        case .notification(let notification): notification.transactionInfo != nil && signedPurchases.isEmpty ? 1 : 0
+        case .transaction(let transaction): transaction.isPurchase ? 0 : 1
+        case .notification(let notification): notification.transactionInfo.map { $0.isPurchase ? 0 : 1 } ?? 0
         case .renewalInfo, .appTransaction, .realtimeRequest, .transactionReceipt: 0
         }
     }

@@ -220,6 +220,9 @@ extension Verified where Payload == TransactionInfo {
     /// accepts none that lacks them.
     public var purchase: VerifiedPurchase? { signedPurchase.flatMap { VerifiedPurchase($0.purchase, $0.verification) } }
 
+    /// Whether there is a ``signedPurchase``.
+    var isPurchase: Bool { payload.productID != nil && payload.transactionID != nil && payload.purchaseDate != nil }
+
     /// The purchase, also without an app or an environment.
     var signedPurchase: SignedPurchase? {
         var purchase = Purchase(payload, signedDate: payload.signedDate ?? verification.validationDate)
