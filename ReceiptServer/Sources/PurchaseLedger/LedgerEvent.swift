@@ -1,110 +1,247 @@
-import AppStoreReceipt
+@_spi(Ledger) public import AppStoreReceipt
 import StrictText
 
-/// What the backend is told: an account has more or less than before.
-struct LedgerEvent: Sendable {
-    enum Kind: String, Sendable {
+/// A change of what an account has of a purchase.
+///
+/// ``EventDelivery`` delivers events at least once, and those of an account in the order of ``sequence``. To apply one,
+/// set what the account has under ``transactionID`` to ``quantity`` and ``until``, unless you know a greater number for
+/// it: *Deliver* in the tutorial has the rule.
+///
+/// Its JSON is the body of the webhook. Decoding ignores members that it does not know, and keeps kinds and causes that
+/// it does not know: a later version can have more of each.
+public struct LedgerEvent: Sendable {
+    /// What happened to a purchase. Ignore what you do not know.
+    public struct Kind: EventWord {
+        /// The word in JSON.
+        public let rawValue: String
+
+        /// Creates a kind, known or not.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
         /// The purchase was granted, for the first time to this account.
-        case granted
+        public static let granted = Kind(rawValue: "granted")
         /// Apple refunded or revoked it, or it went to another account: the quantity is 0.
-        case revoked
+        public static let revoked = Kind(rawValue: "revoked")
         /// A refund was reversed.
-        case restored
+        public static let restored = Kind(rawValue: "restored")
         /// A part was refunded, a part of a refund was reversed, or an operator set the quantity; or two grants turned
         /// out to be one, of which this is the later.
-        case adjusted
+        public static let adjusted = Kind(rawValue: "adjusted")
         /// Access ends at another date, or the number of seats is another, and the quantity is the same: a grace
         /// period, an extension, an upgrade, seats that were added or refunded.
-        case changed
+        public static let changed = Kind(rawValue: "changed")
         /// A transaction of the purchase has the token of another account. The quantity is the same: an owner stays
         /// until the backend transfers the purchase.
-        case conflict
+        public static let conflict = Kind(rawValue: "conflict")
     }
 
-    /// What led to it.
-    enum Cause: String, Sendable {
-        case redeem, notification, transfer
+    /// What led to an event.
+    public struct Cause: EventWord {
+        /// The word in JSON.
+        public let rawValue: String
+
+        /// Creates a cause, known or not.
+        public init(rawValue: String) { self.rawValue = rawValue }
+
+        /// Evidence was redeemed.
+        public static let redeem = Cause(rawValue: "redeem")
+        /// A notification was recorded.
+        public static let notification = Cause(rawValue: "notification")
+        /// The purchase was transferred to another account.
+        public static let transfer = Cause(rawValue: "transfer")
         /// An operator set the quantity, or granted a product.
-        case support
+        public static let support = Cause(rawValue: "support")
         /// The App Store was asked, and said what it had signed.
-        case reconciliation
+        public static let reconciliation = Cause(rawValue: "reconciliation")
         /// The token of the purchase became the account's.
-        case token
+        public static let token = Cause(rawValue: "token")
         /// A renewal that Apple had signed before has begun.
-        case beginning
+        public static let beginning = Cause(rawValue: "beginning")
         /// A refund or revocation that Apple had dated in the future has come into effect.
-        case revocation
+        public static let revocation = Cause(rawValue: "revocation")
         /// A newer version of the ledger corrects what an older one told.
-        case migration
+        public static let migration = Cause(rawValue: "migration")
     }
 
-    /// The same each time the event is delivered; empty until it is posted.
-    var id = ""
-    let account: String
-    /// Greater than the numbers of everything that the backend was told before: what is told with a greater number is
-    /// newer.
-    var sequence: Int64 = 0
-    let kind: Kind
-    let cause: Cause
-    let environment: AppStoreEnvironment
-    let bundleID: String
-    let productID: String
-    let transactionID: String
-    var originalTransactionID: String?
-    /// What the account has of the purchase now, and what it had before.
-    let quantity: Int64
-    let previousQuantity: Int64
-    /// The seats of the period of a subscription; `nil` if nothing says them.
-    let seats: Int64?
-    /// The date access ends, if it ends and the date is known.
-    let until: Instant?
+    /// The id of the event, 32 hexadecimal digits. It is the same each time the event is delivered.
+    public internal(set) var id = ""
+    /// The account that has the purchase, or had it.
+    public let account: String
+    /// The number of the event. It is greater than the numbers of everything that the account's earlier events and
+    /// answers said: see ``PurchaseLedger``.
+    public internal(set) var sequence: Int64 = 0
+    /// What happened.
+    public let kind: Kind
+    /// What led to it.
+    public let cause: Cause
+    /// The environment of the purchase.
+    public let environment: AppStoreEnvironment
+    /// The bundle id of the app.
+    public let bundleID: String
+    /// The product's identifier.
+    public let productID: String
+    /// The identifier of the transaction under which the account was granted the purchase.
+    public let transactionID: String
+    /// The identifier of the first transaction of the purchase; `nil` if the ledger has no evidence of it.
+    public internal(set) var originalTransactionID: String?
+    /// What the account has of the purchase now: the quantity of a consumable, or 1; 0 if it has nothing.
+    public let quantity: Int
+    /// What it had before.
+    public let previousQuantity: Int
+    /// The number of seats of a subscription's period; `nil` if the evidence says none.
+    public let seats: Int?
+    /// The date access ends; `nil` if it has no end, or if it is not known. In JSON, dates are texts as of RFC 3339.
+    public let until: Instant?
     /// The date of the purchase; `nil` without evidence.
-    let purchaseDate: Instant?
-    /// How long a non-renewing subscription lasts: an `Entitlements.Length`.
-    let length: String?
-    let at: Instant
+    public let purchaseDate: Instant?
+    /// How long a non-renewing subscription lasts: the code of an `Entitlements.Length`, such as `P30D`, or `unknown`;
+    /// `nil` for other products.
+    public let length: String?
+    /// The date of the change.
+    public let at: Instant
     /// The token that the transaction carries; `nil` if it is not to be named.
     var token: AppAccountToken?
-    /// The ``token``, if it is the account's when the event is posted.
-    var accountToken: AppAccountToken?
-    /// The order of the account that the purchase is known to be of.
-    var order: NamedOrder?
+    /// The `appAccountToken` of the transaction, if it is one of the account's; `nil` without ``LedgerPolicy/orders``.
+    public internal(set) var accountToken: AppAccountToken?
+    /// The id of the order of the purchase; `nil` if it is not known.
+    public internal(set) var orderID: String?
+    /// The shop's own id of that order.
+    public internal(set) var shopOrderID: String?
+}
+
+/// A word of an event's JSON. Two are equal if their bytes are.
+package protocol EventWord: RawRepresentable, Codable, Hashable, Sendable, CustomStringConvertible
+where RawValue == String {
+    /// Creates the value of a word, known or not.
+    init(rawValue: String)
+}
+
+extension EventWord {
+    /// The word in JSON.
+    public var description: String { rawValue }
+
+    public static func == (lhs: Self, rhs: Self) -> Bool { lhs.rawValue.hasSameBytes(as: rhs.rawValue) }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(UTF8Bytes(rawValue)) }
+}
+
+// MARK: JSON
+
+extension LedgerEvent: Codable {
+    /// The members of the JSON, in their order.
+    private enum Member: String, CodingKey, CaseIterable {
+        case account
+        case accountToken = "account_token"
+        case at
+        case bundleID = "bundle_id"
+        case cause, environment, id, kind, length
+        case orderID = "order_id"
+        case originalTransactionID = "original_transaction_id"
+        case previousQuantity = "previous_quantity"
+        case productID = "product_id"
+        case purchaseDate = "purchase_date"
+        case quantity, seats, sequence
+        case shopOrderID = "shop_order_id"
+        case transactionID = "transaction_id"
+        case until
+    }
+
+    private enum Value {
+        case text(String?)
+        case number(Int64?)
+    }
+
+    private func value(of member: Member) -> Value {
+        switch member {
+        case .account: .text(account)
+        case .accountToken: .text(accountToken?.description)
+        // Dates are written as in answers.
+        case .at: .text(at.description)
+        case .bundleID: .text(bundleID)
+        case .cause: .text(cause.rawValue)
+        case .environment: .text(environment.rawValue)
+        case .id: .text(id)
+        case .kind: .text(kind.rawValue)
+        case .length: .text(length)
+        case .orderID: .text(orderID)
+        case .originalTransactionID: .text(originalTransactionID)
+        case .previousQuantity: .number(Int64(previousQuantity))
+        case .productID: .text(productID)
+        case .purchaseDate: .text(purchaseDate?.description)
+        case .quantity: .number(Int64(quantity))
+        case .seats: .number(seats.map(Int64.init))
+        case .sequence: .number(sequence)
+        case .shopOrderID: .text(shopOrderID)
+        case .transactionID: .text(transactionID)
+        case .until: .text(until?.description)
+        }
+    }
 
     /// The event as one line of JSON, with every member, also one without a value.
     var json: String {
         var writer = JSONWriter(capacity: 512)
-        func write(_ name: StaticString, _ text: String?) {
-            writer.name(name)
-            if let text { writer.string(text) } else { writer.null() }
-        }
-        func write(_ name: StaticString, _ number: Int64?) {
-            writer.name(name)
-            if let number { writer.integer(number) } else { writer.null() }
-        }
         writer.beginObject()
-        write("account", account)
-        write("account_token", accountToken?.description)
-        // Dates are written as in answers.
-        write("at", at.description)
-        write("bundle_id", bundleID)
-        write("cause", cause.rawValue)
-        write("environment", environment.rawValue)
-        write("id", id)
-        write("kind", kind.rawValue)
-        write("length", length)
-        write("order_id", order?.id)
-        write("original_transaction_id", originalTransactionID)
-        write("previous_quantity", previousQuantity)
-        write("product_id", productID)
-        write("purchase_date", purchaseDate?.description)
-        write("quantity", quantity)
-        write("seats", seats)
-        write("sequence", sequence)
-        write("shop_order_id", order?.shopOrderID)
-        write("transaction_id", transactionID)
-        write("until", until?.description)
+        for member in Member.allCases {
+            member.rawValue.withUTF8Bytes { writer.name(utf8: $0) }
+            switch value(of: member) {
+            case .text(let text?): writer.string(text)
+            case .number(let number?): writer.integer(number)
+            case .text(nil), .number(nil): writer.null()
+            }
+        }
         writer.endObject()
         return String(decoding: writer.bytes, as: UTF8.self)
+    }
+
+    /// Encodes the members of the webhook's body, also those without a value.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Member.self)
+        for member in Member.allCases {
+            switch value(of: member) {
+            case .text(let text): try container.encode(text, forKey: member)
+            case .number(let number): try container.encode(number, forKey: member)
+            }
+        }
+    }
+
+    /// Decodes the body of a webhook, of this version of the ledger or another.
+    ///
+    /// - Throws: `DecodingError` if a member is missing that every version has, or has another type.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: Member.self)
+        func text(_ member: Member) throws -> String? { try container.decodeIfPresent(String.self, forKey: member) }
+        func date(_ member: Member) throws -> Instant? {
+            guard let text = try text(member) else { return nil }
+            guard let date = Instant(rfc3339: text) else {
+                throw DecodingError.dataCorruptedError(
+                    forKey: member, in: container, debugDescription: "no date as of RFC 3339")
+            }
+            return date
+        }
+        id = try container.decode(String.self, forKey: .id)
+        account = try container.decode(String.self, forKey: .account)
+        sequence = try container.decode(Int64.self, forKey: .sequence)
+        kind = try container.decode(Kind.self, forKey: .kind)
+        cause = try container.decode(Cause.self, forKey: .cause)
+        environment = try container.decode(AppStoreEnvironment.self, forKey: .environment)
+        bundleID = try container.decode(String.self, forKey: .bundleID)
+        productID = try container.decode(String.self, forKey: .productID)
+        transactionID = try container.decode(String.self, forKey: .transactionID)
+        originalTransactionID = try text(.originalTransactionID)
+        quantity = try container.decode(Int.self, forKey: .quantity)
+        previousQuantity = try container.decode(Int.self, forKey: .previousQuantity)
+        seats = try container.decodeIfPresent(Int.self, forKey: .seats)
+        until = try date(.until)
+        purchaseDate = try date(.purchaseDate)
+        length = try text(.length)
+        guard let at = try date(.at) else {
+            throw DecodingError.valueNotFound(
+                Instant.self, .init(codingPath: container.codingPath + [Member.at], debugDescription: "no date"))
+        }
+        self.at = at
+        accountToken = try text(.accountToken).map(AppAccountToken.init(signed:))
+        orderID = try text(.orderID)
+        shopOrderID = try text(.shopOrderID)
     }
 }
 
@@ -119,7 +256,7 @@ extension Grant {
             account: account, kind: kind, cause: cause,
             environment: transaction.environment, bundleID: transaction.bundleID.string, productID: productID,
             transactionID: transaction.transactionID.string, originalTransactionID: item?.originalTransactionID,
-            quantity: quantity, previousQuantity: before, seats: seats, until: until,
+            quantity: Int(quantity), previousQuantity: Int(before), seats: seats.map(Int.init), until: until,
             purchaseDate: item?.purchase.purchaseDate, length: item?.length?.code, at: now,
             // It is another account's.
             token: kind == .conflict ? nil : item.flatMap { AccountTokens.token(of: $0.purchase) })
@@ -147,7 +284,7 @@ extension LedgerEvent {
     /// Takes the answers to ``naming`` from those of several events.
     fileprivate mutating func readNames(_ answers: inout ArraySlice<[SQLRow]>) throws(LedgerError) {
         if let row = answers.popFirst()?.first {
-            order = NamedOrder(id: try row.text(0), shopOrderID: try row.optionalText(1))
+            (orderID, shopOrderID) = (try row.text(0), try row.optionalText(1))
         }
         if let token, let found = answers.popFirst(), !found.isEmpty { accountToken = token }
     }

@@ -120,13 +120,13 @@ import Testing
             let events = try ledger.events()
             #expect(events.map(\.kind) == [.granted, .revoked])
             for event in events {
-                #expect(event.order?.id == purchase.named.map { orders[$0].id })
-                #expect(event.order?.shopOrderID == purchase.named.map { "shop's \($0)" })
+                #expect(event.orderID == purchase.named.map { orders[$0].id })
+                #expect(event.shopOrderID == purchase.named.map { "shop's \($0)" })
             }
             let name = TransactionName(
                 environment: .production, bundleID: Minted.bundleID, transactionID: coins.transactionID)
             let story = try ledger.story(of: name)
-            #expect(story?.orderID == events[0].order?.id && story?.shopOrderID == events[0].order?.shopOrderID)
+            #expect(story?.orderID == events[0].orderID && story?.shopOrderID == events[0].shopOrderID)
         }
     }
 
@@ -141,7 +141,7 @@ import Testing
             let states = try orders.map { try ledger.order(withID: $0.id, at: day(10)).state }
             #expect(states.first == .granted)
             // The first cannot be told from the other. When that is closed, the second is the only one.
-            #expect(try ledger.events().map(\.order?.shopOrderID).first == .some(nil))
+            #expect(try ledger.events().map(\.shopOrderID).first == .some(nil))
         }
     }
 
@@ -188,7 +188,7 @@ import Testing
             _ = try ledger.redeem(
                 history.evidence(coins, signedAt: day(9)), for: "anna", accountToken: token, at: day(9))
             let event = try #require(ledger.events().first)
-            #expect(event.accountToken == nil && event.order == nil)
+            #expect(event.accountToken == nil && event.orderID == nil)
         }
     }
 
@@ -338,7 +338,7 @@ import Testing
         }
         let ledger = try PurchaseLedger(location.text, policy: Self.policy)
         let told = try ledger.events()
-        #expect(told.count == 2 && told.allSatisfy { $0.order == nil && $0.accountToken == nil && $0.seats == nil })
+        #expect(told.count == 2 && told.allSatisfy { $0.orderID == nil && $0.accountToken == nil && $0.seats == nil })
         #expect(told.allSatisfy { $0.purchaseDate == nil && $0.length == nil && $0.account == "anna" })
         guard case .order(_, "anna", nil)? = try ledger.find("closed").first else {
             Issue.record("closed")
@@ -347,7 +347,7 @@ import Testing
         var history = PurchaseHistory(bundleID: Minted.bundleID, customer: 7)
         let coins = history.buyConsumable("coins", at: day(10))
         _ = try ledger.redeem(history.evidence(coins, signedAt: day(10)), for: "anna", at: day(10))
-        #expect(try ledger.events().last?.order?.id == "open")
+        #expect(try ledger.events().last?.orderID == "open")
         withExtendedLifetime(location) {}
     }
 }

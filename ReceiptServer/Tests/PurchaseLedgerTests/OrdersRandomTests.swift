@@ -230,7 +230,7 @@ import Testing
                     continue
                 }
                 let order = model.order(event.transactionID, event.account)
-                #expect(event.order?.id == order?.id && event.order?.shopOrderID == order?.shopOrderID)
+                #expect(event.orderID == order?.id && event.shopOrderID == order?.shopOrderID)
                 guard event.cause != .transfer else { continue }
                 let token = model.accountToken(event.transactionID, event.account, at: day(date))
                 #expect(event.accountToken == token, "seed \(generator.seed), customer \(customer.number)")

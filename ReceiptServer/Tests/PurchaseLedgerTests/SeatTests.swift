@@ -100,7 +100,7 @@ import Testing
     private func balancesByEvents(_ ledger: PurchaseLedger) throws -> [String: Int64] {
         var balances: [String: Int64] = [:]
         for event in try ledger.events() {
-            balances["\(event.account) \(event.transactionID)"] = event.quantity == 0 ? nil : event.quantity
+            balances["\(event.account) \(event.transactionID)"] = event.quantity == 0 ? nil : Int64(event.quantity)
         }
         return balances
     }

@@ -643,7 +643,7 @@ final class SimulatedYear: @unchecked Sendable {
                     event.previousQuantity == contents.told[told] ?? 0,
                     "\(event.previousQuantity) before, and not \(contents.told[told] ?? 0)")
             }
-            contents.told[told] = event.quantity
+            contents.told[told] = Int64(event.quantity)
         }
     }
 

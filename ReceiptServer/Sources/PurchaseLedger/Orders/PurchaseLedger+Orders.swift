@@ -39,12 +39,6 @@ public struct Order: Sendable {
     public let shopOrderID: String?
 }
 
-/// An order that a purchase is known to be of.
-struct NamedOrder: Sendable {
-    let id: String
-    let shopOrderID: String?
-}
-
 /// A new purchase that no order announced. It was granted all the same.
 public struct UnorderedPurchase: Sendable {
     /// The account that has it.

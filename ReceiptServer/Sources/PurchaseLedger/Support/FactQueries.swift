@@ -36,14 +36,15 @@ extension SQLConnection {
             FROM outbox \(condition) ORDER BY made_at DESC, id DESC LIMIT \(limit)
             """, parameters
         ).map { (row) throws(LedgerError) in
-            let told: EventFact.Told = try StoredJSON.decode(row.text(3))
+            let told: LedgerEvent = try StoredJSON.decode(row.text(3))
             return EventFact(
-                id: try row.text(0), account: try row.text(1), sequence: try row.integer(2), kind: told.kind,
-                cause: told.cause,
+                id: try row.text(0), account: try row.text(1), sequence: try row.integer(2), kind: told.kind.rawValue,
+                cause: told.cause.rawValue,
                 name: TransactionName(
-                    environment: told.environment, bundleID: told.bundle_id, transactionID: told.transaction_id),
-                productID: told.product_id, quantity: told.quantity, previousQuantity: told.previous_quantity,
-                seats: told.seats, madeAt: try row.date(4),
+                    environment: told.environment, bundleID: told.bundleID, transactionID: told.transactionID),
+                productID: told.productID, quantity: Int64(told.quantity),
+                previousQuantity: Int64(told.previousQuantity), seats: told.seats.map(Int64.init),
+                madeAt: try row.date(4),
                 state: EventFact.Delivery(rawValue: try row.text(5)) ?? .pending,
                 attempts: try row.integer(6), failure: try row.optionalText(7))
         }
@@ -111,19 +112,6 @@ extension SQLRow {
 }
 
 extension EventFact {
-    /// What an event in the outbox says.
-    fileprivate struct Told: Decodable {
-        let kind: String
-        let cause: String
-        let environment: AppStoreEnvironment
-        let bundle_id: String
-        let product_id: String
-        let transaction_id: String
-        let quantity: Int64
-        let previous_quantity: Int64
-        let seats: Int64?
-    }
-
     /// What `LIKE … ESCAPE '!'` finds in the events of a transaction, and perhaps in others.
     static func pattern(_ transactionID: String) throws(LedgerError) -> String {
         let json = try StoredJSON.encode(["transaction_id": transactionID])
