@@ -39,9 +39,7 @@ struct ClaimBasis: Equatable {
     }
 
     /// The identifiers of the transactions, and an empty one for what is lasting.
-    var json: String {
-        get throws(LedgerError) { try StoredJSON.encode((isLasting ? [""] : []) + transactions.sorted().map(\.string)) }
-    }
+    var json: String { StoredJSON.encode((isLasting ? [""] : []) + transactions.sorted().map(\.string)) }
 
     var isEmpty: Bool { !isLasting && transactions.isEmpty }
 

@@ -108,8 +108,7 @@ extension PurchaseLedger {
                 evidence.add(contents)
                 // What was granted without evidence cannot be split off.
                 let isLasting = contents.grants.contains { contents.variants[$0.transaction] == nil }
-                let basis = try ClaimBasis(contents.variants.keys, evidence).union(ClaimBasis(isLasting: isLasting))
-                    .json
+                let basis = ClaimBasis(contents.variants.keys, evidence).union(ClaimBasis(isLasting: isLasting)).json
                 try connection.write(
                     """
                     UPDATE families SET account = $2, basis = $4 WHERE id = $1 AND account = $3

@@ -1,8 +1,9 @@
 @_spi(Ledger) import AppStoreReceipt
 import FoundationEssentials
+import StrictText
 
-/// The JSON in the tables. Purchases and renewals have the library's own coder, which is many times as fast as
-/// Foundation's and writes the same text.
+/// The JSON in the tables. Purchases, renewals and arrays of strings, which a grant reads and writes, have the library's
+/// own coder, which is many times as fast as Foundation's.
 enum StoredJSON {
     static func encode(_ purchase: Purchase) -> String { purchase.storedJSON }
 
@@ -14,6 +15,30 @@ enum StoredJSON {
 
     static func decode(_ text: String) throws(LedgerError) -> SubscriptionRenewal {
         do { return try SubscriptionRenewal(storedJSON: text) } catch { throw unreadable }
+    }
+
+    static func encode(_ strings: [String]) -> String {
+        var writer = JSONWriter()
+        writer.beginArray()
+        for string in strings { writer.string(string) }
+        writer.endArray()
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+
+    static func decode(_ text: String) throws(LedgerError) -> [String] {
+        do throws(JSONError) {
+            return try text.withUTF8Bytes { (text) throws(JSONError) in
+                try JSONCursor.decode(text) { (cursor) throws(JSONError) in
+                    var strings: [String] = []
+                    try cursor.readArray { (cursor) throws(JSONError) in
+                        strings.append(try cursor.readString().value)
+                    }
+                    return strings
+                }
+            }
+        } catch {
+            throw unreadable
+        }
     }
 
     static func encode(_ value: some Encodable) throws(LedgerError) -> String {
