@@ -56,7 +56,7 @@ let package = Package(
         .library(name: "CMSTrust", targets: ["CMSTrust"]),
         .library(name: "CMSTrustFoundation", targets: ["CMSTrustFoundation"]),
         .executable(name: "receipt", targets: ["receipt"]),
-        // Lent to the packages beside this one, and no API: see CONTRIBUTING.md.
+        // Lent to the packages beside this one, and no API: see Sources/MODULES.md.
         .library(name: "_Instants", targets: ["Instants"]),
         .library(name: "_SpanPKCS7", targets: ["SpanPKCS7"]),
         .library(name: "_LargeMemory", targets: ["LargeMemory"]),

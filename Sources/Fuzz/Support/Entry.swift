@@ -37,7 +37,7 @@ public func replay(
     let paths = CommandLine.arguments.dropFirst()
     if paths.count == 2, paths[1] == "--mint" { return save(inputs(), in: paths[2]) }
     guard !paths.isEmpty else {
-        print("Usage: \(CommandLine.arguments.first ?? "") FILE|FOLDER…\nWith libFuzzer: see CONTRIBUTING.md.")
+        print("Usage: \(CommandLine.arguments.first ?? "") FILE|FOLDER…\nWith libFuzzer: see scripts/HARDENING.md.")
         exit(2)
     }
     var count = 0
