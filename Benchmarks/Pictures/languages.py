@@ -1,4 +1,7 @@
-"""Makes JSON of what Bindings/benchmark prints: the least time of a call, by language. usage: Bindings/benchmark | languages.py"""
+"""Converts the output of Bindings/benchmark to JSON: the least time of a call, by language.
+
+usage: Bindings/benchmark | languages.py
+"""
 
 import json
 import re

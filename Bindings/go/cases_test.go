@@ -334,7 +334,8 @@ func TestGoroutinesShareAVerifier(t *testing.T) {
 	}
 }
 
-// badSettings are the rows of the shared table that Go can say, in which no text is nil, and those that only Go can say.
+// badSettings are the rows of the shared table that Go can say, in which no text is nil, and those that only Go can
+// say.
 func badSettings(t *testing.T) (rows []badSetting) {
 	bytes, err := os.ReadFile("../cases/settings.json")
 	if err != nil {

@@ -20,8 +20,8 @@ func milliseconds(date time.Time) C.int64_t {
 	return C.int64_t(date.UnixMilli())
 }
 
-// Option is what a Verifier accepts, or which certificates it trusts. An option without a value is an error, as is an empty value: it
-// comes from a setting that was left empty, and must not mean every app or any age.
+// Option is what a Verifier accepts, or which certificates it trusts. An option without a value is an error, as is an
+// empty value: it comes from a setting that was left empty, and must not mean every app or any age.
 type Option func(*options)
 
 // options keep the name of the first option that cannot be read.

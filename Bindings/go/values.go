@@ -30,7 +30,8 @@ func newError(o outcome) *VerificationError {
 	return e
 }
 
-// newEvidence reads the trust and the kind, which follows it. The contents can be large, and are read when they are asked for.
+// newEvidence reads the trust and the kind, which follows it. The contents can be large, and are read when they are
+// asked for.
 func newEvidence(text []byte) (*Evidence, error) {
 	_, rest, _ := bytes.Cut(text, []byte(`"trust":`))
 	e := &Evidence{VerdictJSON: text}

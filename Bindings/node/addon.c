@@ -1,4 +1,5 @@
-// The calls of appstorereceipt.h for Node, synchronous and on its thread pool. index.js checks the arguments and gives them types.
+// The calls of appstorereceipt.h for Node, synchronous and on its thread pool. index.js checks the arguments and gives
+// them types.
 #define NAPI_VERSION 8
 #include <appstorereceipt.h>
 #include <node_api.h>
@@ -71,7 +72,8 @@ static bool lengths_fit(const struct call *call) {
     return true;
 }
 
-// call(operation, verifier, evidence, lengths, flags, date, isAsynchronous). The lengths are a BigUint64Array, the date is a BigInt.
+// call(operation, verifier, evidence, lengths, flags, date, isAsynchronous). The lengths are a BigUint64Array, the date
+// is a BigInt.
 static napi_value call(napi_env env, napi_callback_info info) {
     size_t argc = 7, size;
     napi_value argv[7], promise;
@@ -131,7 +133,8 @@ static void finalize(napi_env env, void *data, void *hint) {
     asr_verifier_free(data);
 }
 
-// create([[name, value, …], …]) returns {status, code, category, json, verifier}, or the first of the lists that cannot be read.
+// create([[name, value, …], …]) returns {status, code, category, json, verifier}, or the first of the lists that cannot
+// be read.
 static napi_value create(napi_env env, napi_callback_info info) {
     size_t argc = 1;
     uint32_t count;
@@ -163,7 +166,8 @@ static void finalize_signer(napi_env env, void *data, void *hint) {
     asr_signer_free(data);
 }
 
-// createSigner(settings, key) returns {status, code, category, json, verifier}, where the verifier is the signer. The key is null if the settings name it.
+// createSigner(settings, key) returns {status, code, category, json, verifier}, where the verifier is the signer. The
+// key is null if the settings name it.
 static napi_value create_signer(napi_env env, napi_callback_info info) {
     size_t argc = 2, length, key_length = 0;
     napi_value argv[2];

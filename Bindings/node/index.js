@@ -162,8 +162,8 @@ const CONVERSIONS = {
   fixed_date: (value) => `${value === 'now' ? typed('Date', value) : milliseconds(value)}ms`,
 };
 
-// The values of an option for the addon, which refuses bytes of another type. One that is present and empty is an error,
-// such as `bundleId: process.env.UNSET`: it must not mean every app.
+// The values of an option for the addon, which refuses bytes of another type. One that is present and empty is an
+// error, such as `bundleId: process.env.UNSET`: it must not mean every app.
 function entriesOf(name, value) {
   if (!Object.hasOwn(SETTINGS, name)) throw usage(name);
   const [key, kind] = SETTINGS[name];
@@ -176,8 +176,8 @@ function entriesOf(name, value) {
   }
 }
 
-// Whether a value is an object as `{}` makes it, also in another realm. A Map, or an instance of a class with getters, has no members of its own,
-// which would mean every app.
+// Whether a value is an object as `{}` makes it, also in another realm. A Map, or an instance of a class with getters,
+// has no members of its own, which would mean every app.
 const isPlain = (value) => {
   if (typeof value !== 'object' || value === null) return false;
   const prototype = Object.getPrototypeOf(value);

@@ -2,7 +2,8 @@
 
 declare(strict_types=1);
 
-// Runs the shared cases on the command line, or as `test.php SOCKET SCRIPT` the page SCRIPT by the FPM that listens on SOCKET.
+// Runs the shared cases on the command line, or as `test.php SOCKET SCRIPT` the page SCRIPT by the FPM that listens on
+// SOCKET.
 
 use AppStoreReceipt\{Access, Entitlement, Environment, Form, VerificationError, Verifier};
 
@@ -208,7 +209,8 @@ same(true, (clone $verifier)->accepts($receipt), 'a clone');
 same(true, str_contains(file_get_contents(__DIR__ . '/../C/include/appstorereceipt.h'), 'ASR_VERSION "' . Verifier::version() . '"'), 'version');
 same([true, false], [$verifier->accepts($receipt), $verifier->accepts('')], 'accepts');
 
-// A date makes a verifier of its own, which is freed with its last clone: the library keeps what is shared, and each row of a table can have its date.
+// A date makes a verifier of its own, which is freed with its last clone: the library keeps what is shared, and each
+// row of a table can have its date.
 $root = file_of('authority/root.der');
 $dated = static fn (int $second, string $option = 'validationDate') => new Verifier(...['roots' => $root, $option => new DateTimeImmutable("@$second")]);
 foreach (['validationDate', 'clock'] as $option) {

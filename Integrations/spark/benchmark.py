@@ -1,6 +1,8 @@
-"""Rows per second of each way through Spark, beside an identity job of the same kind and beside the batch, over receipts that example/mint.py made.
+"""Rows per second of each way through Spark, beside an identity job of the same kind and beside the batch, over
+receipts that example/mint.py made.
 
-The ways take turns. Each has two threads, or processes, and its output is thrown away. At the end: the processor time of the steps of ``verify_receipts`` in one process."""
+The ways take turns. Each has two threads, or processes, and its output is thrown away. At the end: the processor time
+of the steps of ``verify_receipts`` in one process."""
 
 import argparse
 import os

@@ -15,7 +15,8 @@ import javax.crypto.spec.SecretKeySpec;
 import static java.nio.charset.StandardCharsets.*;
 
 /**
- * A small backend of a shop: what each account has, by the rule of "Deliver" in ReceiptServer/TUTORIAL.md. Java 17, Gson, and JDBC for SQLite.
+ * A small backend of a shop: what each account has, by the rule of "Deliver" in ReceiptServer/TUTORIAL.md. Java 17,
+ * Gson, and JDBC for SQLite.
  *     LEDGER_URL=http://127.0.0.1:8080 LEDGER_TOKEN=… WEBHOOK_SECRET_FILE=secret DATABASE=shop.db PORT=8090 \
  *         java -cp /usr/share/java/gson.jar:/usr/share/java/sqlite-jdbc.jar Backend.java
  * Start receipt-server with --webhook http://127.0.0.1:8090/webhook and the same secret.
@@ -41,8 +42,9 @@ class Backend {
         SET product_id = excluded.product_id, quantity = excluded.quantity, until = excluded.until, sequence = excluded.sequence,
             purchase_date = excluded.purchase_date, length = excluded.length
         WHERE excluded.sequence >= balances.sequence""";
-    // What has ended keeps its quantity and counts no more. A sum over the environments would give away the products of the sandbox.
-    // Month cards follow each other: one that is bought while another runs begins when that ends, so each ends at its purchase date and the length of all since.
+    // What has ended keeps its quantity and counts no more. A sum over the environments would give away the products of
+    // the sandbox. Month cards follow each other: one that is bought while another runs begins when that ends, so each
+    // ends at its purchase date and the length of all since.
     static final String BALANCES = """
         WITH cards AS (
             SELECT *, CAST(substr(nullif(length, 'unknown'), 2) AS INTEGER) * (quantity > 0) AS days FROM balances WHERE account = ?),
@@ -95,14 +97,18 @@ class Backend {
                 var answer = JsonParser.parseString(response.body()).getAsJsonObject();
                 if (!Set.of(401, 502, 503, 504).contains(response.statusCode())) return new Answer(response.statusCode(), answer);
             } catch (IOException | JsonParseException | IllegalStateException error) {
-                // No answer, or half of one. It may be granted: the same request again is answered with what the account has.
+                // No answer, or half of one. It may be granted: the same request again is answered with what the
+                // account has.
             }
             Thread.sleep(delay);
         }
         return new Answer(503, Map.of("error", Map.of("code", "ledger-unavailable")));
     }
 
-    /** Redeems, and records each outcome: what the account has of granted_as, and that it has nothing under another transaction_id. */
+    /**
+     * Redeems, and records each outcome: what the account has of granted_as, and that it has nothing under another
+     * transaction_id.
+     */
     static Answer redeemed(String account, String evidence) throws Exception {
         var found = redeem(account, evidence);
         // Nothing is granted, and the app must not finish the transaction.

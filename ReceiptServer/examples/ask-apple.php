@@ -1,6 +1,7 @@
 <?php
 /*
- * Asks the App Store Server API about a transaction, and takes notifications: against Apple, or the fake App Store of ReceiptServer/TEST-YOUR-BACKEND.md. PHP 8.2.
+ * Asks the App Store Server API about a transaction, and takes notifications: against Apple, or the fake App Store of
+ * ReceiptServer/TEST-YOUR-BACKEND.md. PHP 8.2.
  *
  *     KEY_FILE=key.p8 ROOT_FILE=root.pem php ask-apple.php TRANSACTION_ID
  *     ROOT_FILE=root.pem php -S 127.0.0.1:8089 ask-apple.php        logs the types of notifications
@@ -35,7 +36,10 @@ function ask(string $path): array
     return [$http_response_header[0], json_decode($body, true)];
 }
 
-/** What Apple signed. A sketch: a backend also checks the dates and Apple's marker extensions. Use a library, such as the binding for PHP. */
+/**
+ * What Apple signed. A sketch: a backend also checks the dates and Apple's marker extensions. Use a library, such as
+ * the binding for PHP.
+ */
 function payload(string $jws): array
 {
     [$header, $payload, $signature] = explode('.', $jws);

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// A small backend of a shop: what each account has, by the rule of "Deliver" in ReceiptServer/TUTORIAL.md. Node 22.13 or later, nothing else.
+// A small backend of a shop: what each account has, by the rule of "Deliver" in ReceiptServer/TUTORIAL.md. Node 22.13
+// or later, nothing else.
 //
 //     LEDGER_URL=http://127.0.0.1:8080 LEDGER_TOKEN=… WEBHOOK_SECRET_FILE=secret DATABASE=shop.db PORT=8081 node backend.mjs
 //
@@ -39,8 +40,9 @@ const TOLD = database.prepare(`INSERT INTO balances VALUES (?, ?, ?, ?, ?, ?, ?,
     SET product_id = excluded.product_id, quantity = excluded.quantity, until = excluded.until, sequence = excluded.sequence,
         purchase_date = excluded.purchase_date, length = excluded.length
     WHERE excluded.sequence >= balances.sequence`);
-// What has ended keeps its quantity and counts no more. A sum over the environments would give away the products of the sandbox.
-// Month cards follow each other: one that is bought while another runs begins when that ends, so each ends at its purchase date and the length of all since.
+// What has ended keeps its quantity and counts no more. A sum over the environments would give away the products of the
+// sandbox. Month cards follow each other: one that is bought while another runs begins when that ends, so each ends at
+// its purchase date and the length of all since.
 const BALANCES = database.prepare(`WITH cards AS (
         SELECT *, CAST(substr(nullif(length, 'unknown'), 2) AS INTEGER) * (quantity > 0) AS days FROM balances WHERE account = ?),
     ends AS (
@@ -65,7 +67,10 @@ function told(rows) {
     }
 }
 
-/** What an outcome of an answer says: what the account has of granted_as, and that it has nothing under another transaction_id. */
+/**
+ * What an outcome of an answer says: what the account has of granted_as, and that it has nothing under another
+ * transaction_id.
+ */
 function* rowsOf(account, outcome, sequence) {
     const place = [account, outcome.environment, outcome.bundle_id];
     const rest = [outcome.until, sequence, outcome.purchase_date, outcome.length];
@@ -87,7 +92,8 @@ async function redeem(account, evidence) {
             const answer = await response.json();
             if (![401, 502, 503, 504].includes(response.status)) return [response.status, answer];
         } catch {
-            // No answer, or half of one. It may be granted: the same request again is answered with what the account has.
+            // No answer, or half of one. It may be granted: the same request again is answered with what the account
+            // has.
         }
         if (delay !== null) await sleep(delay);
     }

@@ -1,7 +1,8 @@
 <?php
 
 /**
- * A small backend of a shop: what each account has, by the rule of "Deliver" in ReceiptServer/TUTORIAL.md. PHP 8.2 with PDO for SQLite.
+ * A small backend of a shop: what each account has, by the rule of "Deliver" in ReceiptServer/TUTORIAL.md. PHP 8.2 with
+ * PDO for SQLite.
  *     LEDGER_URL=http://127.0.0.1:8080 LEDGER_TOKEN=… WEBHOOK_SECRET_FILE=secret DATABASE=shop.db \
  *         PHP_CLI_SERVER_WORKERS=4 php -S 127.0.0.1:8090 backend.php
  * Start receipt-server with --webhook http://127.0.0.1:8090/webhook and the same secret.
@@ -29,8 +30,9 @@ const TOLD = 'INSERT INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         purchase_date = excluded.purchase_date, length = excluded.length
     WHERE excluded.sequence >= balances.sequence';
 
-// What has ended keeps its quantity and counts no more. A sum over the environments would give away the products of the sandbox.
-// Month cards follow each other: one that is bought while another runs begins when that ends, so each ends at its purchase date and the length of all since.
+// What has ended keeps its quantity and counts no more. A sum over the environments would give away the products of the
+// sandbox. Month cards follow each other: one that is bought while another runs begins when that ends, so each ends at
+// its purchase date and the length of all since.
 const BALANCES = "WITH cards AS (
         SELECT *, CAST(substr(nullif(length, 'unknown'), 2) AS INTEGER) * (quantity > 0) AS days FROM balances WHERE account = ?),
     ends AS (
@@ -69,7 +71,10 @@ function told(array $rows): void
     $database->exec('COMMIT');
 }
 
-/** What an outcome of an answer says: what the account has of granted_as, and that it has nothing under another transaction_id. */
+/**
+ * What an outcome of an answer says: what the account has of granted_as, and that it has nothing under another
+ * transaction_id.
+ */
 function rows_of(string $account, array $outcome, int $sequence): Generator
 {
     $place = [$account, $outcome['environment'], $outcome['bundle_id']];
@@ -96,7 +101,8 @@ function redeem(string $account, string $evidence): array
         $body = @file_get_contents(getenv('LEDGER_URL') . '/v1/redeem', context: $context);
         $status = (int) (explode(' ', $http_response_header[0] ?? '')[1] ?? 0);
         $answer = is_string($body) ? json_decode($body, true) : null;
-        // Without an answer, or with half of one, it may be granted: the same request again is answered with what the account has.
+        // Without an answer, or with half of one, it may be granted: the same request again is answered with what the
+        // account has.
         if (is_array($answer) && !in_array($status, [0, 401, 502, 503, 504], true)) {
             return [$status, $answer];
         }

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A small backend of a shop: what each account has, by the rule of "Deliver" in ReceiptServer/TUTORIAL.md. Python's standard library, nothing else.
+"""A small backend of a shop: what each account has, by the rule of "Deliver" in ReceiptServer/TUTORIAL.md. Python's
+standard library, nothing else.
 
     LEDGER_URL=http://127.0.0.1:8080 LEDGER_TOKEN=… WEBHOOK_SECRET_FILE=secret DATABASE=shop.db PORT=8081 ./backend.py
 
@@ -44,8 +45,9 @@ TOLD = """INSERT INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         purchase_date = excluded.purchase_date, length = excluded.length
     WHERE excluded.sequence >= balances.sequence"""
 
-# What has ended keeps its quantity and counts no more. A sum over the environments would give away the products of the sandbox.
-# Month cards follow each other: one that is bought while another runs begins when that ends, so each ends at its purchase date and the length of all since.
+# What has ended keeps its quantity and counts no more. A sum over the environments would give away the products of the
+# sandbox. Month cards follow each other: one that is bought while another runs begins when that ends, so each ends at
+# its purchase date and the length of all since.
 BALANCES = """WITH cards AS (
         SELECT *, CAST(substr(nullif(length, 'unknown'), 2) AS INTEGER) * (quantity > 0) AS days FROM balances WHERE account = ?),
     ends AS (
@@ -71,7 +73,8 @@ def told(rows):
 
 
 def rows_of(account, outcome, sequence):
-    """What an outcome of an answer says: what the account has of granted_as, and that it has nothing under another transaction_id."""
+    """What an outcome of an answer says: what the account has of granted_as, and that it has nothing under another
+    transaction_id."""
     place, rest = (account, outcome["environment"], outcome["bundle_id"]), (outcome["until"], sequence, outcome["purchase_date"], outcome["length"])
     if outcome["granted_as"] != outcome["transaction_id"]:
         yield *place, outcome["transaction_id"], outcome["product_id"], 0, *rest

@@ -1,10 +1,12 @@
 <?php
 
 /**
- * A route that signs promotional offers, by the rules of "Signing offers": for who is signed in, for what they bought in production, once for each request,
- * and not more than LIMIT times a year. PHP 8.2 with FFI, PDO for SQLite and the package appstorereceipt.
+ * A route that signs promotional offers, by the rules of "Signing offers": for who is signed in, for what they bought
+ * in production, once for each request, and not more than LIMIT times a year. PHP 8.2 with FFI, PDO for SQLite and the
+ * package appstorereceipt.
  *     LEDGER_URL=http://127.0.0.1:8080 LEDGER_TOKEN=… DATABASE=offers.db APPSTORERECEIPT=vendor/autoload.php \
- *         KEY_FILE=key.p8 KEY_ID=2X9R4HXF34 ISSUER_ID=… BUNDLE_ID=com.example.app php -d ffi.enable=1 -S 127.0.0.1:8091 offers.php
+ *         KEY_FILE=key.p8 KEY_ID=2X9R4HXF34 ISSUER_ID=… BUNDLE_ID=com.example.app \
+ *             php -d ffi.enable=1 -S 127.0.0.1:8091 offers.php
  * The token needs the scope `read` only.
  *
  *     POST /offers     {"request_id":UUID,"product_id":…,"offer_id":…,"transaction_id":…}. Answers {"jws":…}

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""A small backend that keeps the grants itself, by the four rules of the README, where backend.py leaves them to the ledger. It asks a
-receipt-server without a ledger what evidence gives. Python's standard library, nothing else.
+"""A small backend that keeps the grants itself, by the four rules of the README, where backend.py leaves them to the
+ledger. It asks a receipt-server without a ledger what evidence gives. Python's standard library, nothing else.
 
     RECEIPT_SERVER=http://127.0.0.1:8080 DATABASE=store.db PORT=8081 ./store.py
 
-A backend with the package for its language calls Verifier.entitlements in place of `decide`: the members have the same names.
+A backend with the package for its language calls Verifier.entitlements in place of `decide`: the members have the same
+names.
 
-    POST /redeem           from the app: the evidence as the body. Answers what was granted, and which transactions the app may finish
+    POST /redeem           from the app: the evidence as the body. Answers what was granted, and which transactions
+                           the app may finish
     POST /notifications    from Apple
     GET  /balances         for the app: what the account has
 """
@@ -28,7 +30,8 @@ MAXIMUM_BODY = 1 << 24
 # What was decided from less must not be recorded after what was decided from more.
 ONE_AT_A_TIME = threading.Lock()
 
-# A line is what a purchase has in common with its renewals and restored copies: the original transaction, and of a member's who the member is.
+# A line is what a purchase has in common with its renewals and restored copies: the original transaction, and of a
+# member's who the member is.
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS evidence (digest TEXT PRIMARY KEY, text TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS mentions (digest TEXT, transaction_id TEXT, PRIMARY KEY (digest, transaction_id));
@@ -49,7 +52,8 @@ EVIDENCE = """SELECT DISTINCT text FROM owners JOIN transactions USING (line) JO
 GRANT = """INSERT INTO grants VALUES (?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (purchase_key) DO UPDATE SET quantity = excluded.quantity, until = excluded.until, length = excluded.length"""
 # A sum over the environments would give away the products of the sandbox.
-# Month cards follow each other: one that is bought while another runs begins when that ends, so each ends at its purchase date and the length of all since.
+# Month cards follow each other: one that is bought while another runs begins when that ends, so each ends at its
+# purchase date and the length of all since.
 BALANCES = """WITH cards AS (
         SELECT *, CAST(substr(nullif(length, 'unknown'), 2) AS INTEGER) * (quantity > 0) AS days FROM grants WHERE account = ?),
     ends AS (
@@ -94,7 +98,8 @@ def keep(db, items, text):
 
 
 def settle(db, account):
-    """Brings the grants of an account in line with all that is known. Returns the items that are its own, and those that were granted now."""
+    """Brings the grants of an account in line with all that is known. Returns the items that are its own, and those
+    that were granted now."""
     evidence = [text for text, in db.execute(EVIDENCE, [account])]
     answer = decide(evidence)[1] if evidence else {"items": [], "next_change": None}
     own, granted = [], []

@@ -58,7 +58,8 @@ def wait(condition, what, seconds=60):
 
 
 class Post:
-    """Stands between the backend and the server, in both directions: loses requests and answers, and delivers events late, in another order and twice."""
+    """Stands between the backend and the server, in both directions: loses requests and answers, and delivers events
+    late, in another order and twice."""
 
     def __init__(self, rng, server_port, backend_port):
         self.rng, self.lock = rng, threading.Lock()
@@ -364,7 +365,8 @@ def check_rules(shop):
 
 
 def check_cards(shop):
-    """Month cards follow each other, though the ledger's periods overlap; one without a stated length has no end. What a later version tells changes nothing."""
+    """Month cards follow each other, though the ledger's periods overlap; one without a stated length has no end. What
+    a later version tells changes nothing."""
     shop.post.is_faulty = False
     start = now() // 1000 * 1000
 
@@ -401,7 +403,8 @@ def check_cards(shop):
 
 
 def import_old(shop):
-    """What MIGRATION.md says, beside clients and notifications: the balances first, with the sequence 0, and then the file."""
+    """What MIGRATION.md says, beside clients and notifications: the balances first, with the sequence 0, and then the
+    file."""
     coins, more, pro = transaction(700, "Consumable", quantity=3), transaction(701, "Consumable", quantity=2), transaction(702, "Non-Consumable")
     refunded = transaction(703, "Consumable", quantity=4)
     period = transaction(704, "Auto-Renewable Subscription", purchaseDate=now() - 2 * DAY, expiresDate=now() - DAY)
@@ -467,7 +470,8 @@ def date(milliseconds):
 
 
 def import_beside_reconcile(shop, store):
-    """What MIGRATION.md says, while clients send the same purchases and `reconcile` brings the refunds and renewals of which no notification came."""
+    """What MIGRATION.md says, while clients send the same purchases and `reconcile` brings the refunds and renewals of
+    which no notification came."""
     rng = shop.rng
     store.customers += 1
     customer = store.customers

@@ -1,4 +1,5 @@
-"""Runs the statements and commands of MIGRATION.md on MariaDB, and compares the balances with the ledger's grants. `test` runs it."""
+"""Runs the statements and commands of MIGRATION.md on MariaDB, and compares the balances with the ledger's grants.
+`test` runs it."""
 
 import argparse
 import re
@@ -13,7 +14,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 PAGE = (HERE.parent / "MIGRATION.md").read_text()
 DELIVER = (HERE.parent / "TUTORIAL.md").read_text()
-# Names with case, spaces at their end and accents are other users; ids have 15 digits, which a spreadsheet would shorten.
+# Names with case, spaces at their end and accents are other users; ids have 15 digits, which a spreadsheet would
+# shorten.
 ROWS = """
 INSERT INTO purchases (user_id, transaction_id, original_transaction_id, product_id, quantity, paid_at, vip_until, refunded) VALUES
     (7, '340000000000001', NULL, 'com.example.coins', 3, '2025-06-15 12:00:00', NULL, 0),

@@ -60,7 +60,8 @@ def text(milliseconds):
 
 
 class History:
-    """A buyer and members, of whom all share the buyer's original transaction: specifications of evidence, and how many purchases each has."""
+    """A buyer and members, of whom all share the buyer's original transaction: specifications of evidence, and how many
+    purchases each has."""
 
     def __init__(self, rng):
         self.rng, self.pieces, self.counts, self.records, self.last = rng, [], Counter(), [], 1000 * rng.randrange(1, 10**9)
@@ -103,8 +104,8 @@ class History:
         has_copy = self.is_so()
         # A copy with another date is known by the line item alone.
         is_moved = has_copy and self.is_so()
-        # A member's receipt is taken for the buyer's until a JWS says whose it is. Beside a period that the buyer restored under another date, it is
-        # taken for a second one.
+        # A member's receipt is taken for the buyer's until a JWS says whose it is. Beside a period that the buyer
+        # restored under another date, it is taken for a second one.
         can_be_restored = is_buyers and (is_moved or not has_copy)
         in_receipts = is_buyers or not (has_copy or self.has_restored_period)
         self.add(account, period, is_needed=True, in_receipts=in_receipts, has_item=is_moved, can_be_restored=can_be_restored)

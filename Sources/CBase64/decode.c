@@ -3,8 +3,8 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-// Which lower half of a character is not in the alphabet depends on the upper half: a bit of `faults_of_lower` is for the upper half 2 (`+` and `/`), 3 (digits),
-// 4 and 6, 5 and 7 (letters), or any other.
+// Which lower half of a character is not in the alphabet depends on the upper half: a bit of `faults_of_lower` is for
+// the upper half 2 (`+` and `/`), 3 (digits), 4 and 6, 5 and 7 (letters), or any other.
 
 __attribute__((target("avx2")))
 static size_t decode_groups(const uint8_t *text, size_t text_count, uint8_t *output, size_t output_count, uint32_t *found) {

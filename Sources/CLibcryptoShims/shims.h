@@ -26,11 +26,13 @@ static inline int receipt_is_allocation_failure(unsigned long error) {
 static inline int receipt_errno(void) { return errno; }
 static inline void receipt_set_errno(int value) { errno = value; }
 
-// Opens a file to read it, and a pipe without waiting for its writer. Swift's own `open` and `errno` come with functions of mathematics that need glibc 2.35.
+// Opens a file to read it, and a pipe without waiting for its writer. Swift's own `open` and `errno` come with
+// functions of mathematics that need glibc 2.35.
 static inline int receipt_open(const char *path) { return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); }
 
-// Initializes libcrypto, or returns 0 if its first locks would find no memory. OpenSSL 3.5 reports that as an error, and for an error it initializes itself, for which it
-// waits in `pthread_once` for ever. Without a file and a line, its `CRYPTO_malloc` reports nothing; and what is freed is the next that this thread's `malloc` returns.
+// Initializes libcrypto, or returns 0 if its first locks would find no memory. OpenSSL 3.5 reports that as an error,
+// and for an error it initializes itself, for which it waits in `pthread_once` for ever. Without a file and a line, its
+// `CRYPTO_malloc` reports nothing; and what is freed is the next that this thread's `malloc` returns.
 static inline int receipt_initialize(void) {
     void *memory[4];
     int found = 1;

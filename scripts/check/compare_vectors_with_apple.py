@@ -1,7 +1,10 @@
-"""Apple's verifier beside ours over the test vectors that ours accepts. usage: compare_vectors_with_apple.py RECEIPT VECTORS
+"""Apple's verifier beside ours over the test vectors that ours accepts.
 
-Each member that is signed, of a JWS and of its signed parts, must be read as it was signed: by ours, and by Apple's if it knows the member.
-UNKNOWN and DIFFERENCES name all that Apple's does not know, refuses or changes; anything else fails, and so does a name that is no longer met."""
+usage: compare_vectors_with_apple.py RECEIPT VECTORS
+
+Each member that is signed, of a JWS and of its signed parts, must be read as it was signed: by ours, and by Apple's if
+it knows the member. UNKNOWN and DIFFERENCES name all that Apple's does not know, refuses or changes; anything else
+fails, and so does a name that is no longer met."""
 
 import base64, json, re, subprocess, sys
 from collections import Counter
@@ -17,7 +20,8 @@ from cattrs.errors import ClassValidationError
 program, vectors = sys.argv[1], Path(sys.argv[2])
 BUNDLE, APPLE_ID = "com.example.app", 1234567890
 
-# The members and values that app-store-server-library 3.1.2 does not know. It drops such a member, and keeps such a value as it is.
+# The members and values that app-store-server-library 3.1.2 does not know. It drops such a member, and keeps such a
+# value as it is.
 UNKNOWN = {
     # Seats, assigned purchases and retention offers
     "transaction.multiSeatInfo", "transaction.multiSeatInfo.invitationManagement", "transaction.multiSeatInfo.priceTiers.price",
@@ -79,7 +83,8 @@ DATE = re.compile(r"([+-]?\d+)-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{3}))?Z
 
 
 def as_signed(path, value):
-    """What our JSON says, with dates as numbers. Python has no dates before the year 1 or after 9999; the calendar repeats after 400 years."""
+    """What our JSON says, with dates as numbers. Python has no dates before the year 1 or after 9999; the calendar
+    repeats after 400 years."""
     match = DATE.fullmatch(value) if path.endswith("Date") and isinstance(value, str) else None
     if not match:
         return value

@@ -1,7 +1,8 @@
 """Apple's verifier beside ours over random JWS. usage: compare_with_apple.py RECEIPT COUNT SEED
 
-Each JWS has a random payload, is signed through one of several chains, and half of them have a fault, or two. Both verifiers are to accept the
-same. Where they differ, REASONS says why, by our code and what was done to the JWS; a difference without a reason fails."""
+Each JWS has a random payload, is signed through one of several chains, and half of them have a fault, or two. Both
+verifiers are to accept the same. Where they differ, REASONS says why, by our code and what was done to the JWS; a
+difference without a reason fails."""
 
 import base64, datetime, json, random, subprocess, sys, tempfile
 from collections import Counter
@@ -21,7 +22,8 @@ BUNDLE, APPLE_ID = "com.example.app", 1234567890
 SIGNED = 1_735_689_600_000
 LEAF, INTERMEDIATE = "1.2.840.113635.100.6.11.1", "1.2.840.113635.100.6.2.1"
 
-# What Apple's verifier accepts and ours refuses, by our code: what is wrong with such a JWS, one of which it has, and why it is refused.
+# What Apple's verifier accepts and ours refuses, by our code: what is wrong with such a JWS, one of which it has, and
+# why it is refused.
 REASONS = {
     "unexpected-character": ("UTF-16|a byte order mark|NaN", "RFC 8259: JSON is UTF-8 without a mark, and has no NaN; Python's reader takes all of them"),
     "duplicate-member": ("alg twice|a member of the payload twice", "RFC 7515, 4: no name twice; Python's reader takes the last one, others the first"),
@@ -382,7 +384,8 @@ def apples_status(kind, text):
 
 
 def apples_verdict(jws, is_strict=True):
-    """None, or what Apple's verifier says of it or of its parts. If it is not strict, that is without what ours passes over."""
+    """None, or what Apple's verifier says of it or of its parts. If it is not strict, that is without what ours passes
+    over."""
     for piece in [jws, *jws.parts]:
         status = apples_status(piece.kind, piece.text if is_strict else piece.text.strip())
         passed_over = [fault for fault in piece.faults if PASSED_OVER.get(fault) == status and (piece is not jws or fault == NO_APP)]

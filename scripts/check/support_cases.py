@@ -1,6 +1,8 @@
-"""A server with a support desk, and ten customers who wrote to support: minted evidence, and purchases from the fake App Store.
+"""A server with a support desk, and ten customers who wrote to support: minted evidence, and purchases from the fake
+App Store.
 
-scripts/check/support uses it for its tests and pictures, and `scripts/check/support --cases` for a reader who plays support."""
+scripts/check/support uses it for its tests and pictures, and `scripts/check/support --cases` for a reader who plays
+support."""
 import atexit, base64, datetime, http.client, http.server, json, os, re, subprocess, tempfile, threading, time, urllib.parse
 
 APP = "com.example.notes"

@@ -22,44 +22,48 @@
  *
  * DESCRIPTION
  *
- * Evidence is a receipt (binary, base64 or PEM), a JWS of StoreKit 2 or of App Store Server Notifications in its compact form, a
- * transaction receipt of iOS 3 to 6 (a property list or its base64), or a JSON object with one of them as its member receipt-data,
- * signedPayload, signedTransactionInfo, signedRenewalInfo or signedAppTransactionInfo. The evidence comes from a client, and can be
- * anything: no bytes crash or hang a function, and all take linear time.
+ * Evidence is a receipt (binary, base64 or PEM), a JWS of StoreKit 2 or of App Store Server Notifications in its
+ * compact form, a transaction receipt of iOS 3 to 6 (a property list or its base64), or a JSON object with one of them
+ * as its member receipt-data, signedPayload, signedTransactionInfo, signedRenewalInfo or signedAppTransactionInfo. The
+ * evidence comes from a client, and can be anything: no bytes crash or hang a function, and all take linear time.
  *
  * Pointers and ownership
- *     Inputs are read during the call only; nothing keeps a pointer to them. A pointer to bytes may be NULL if its length is 0. What a function
- *     returns through char ** belongs to the caller, who frees it with asr_free(). What asr_options_new() and asr_verifier_new() return belongs
- *     to the caller, who frees it with the function of its type. The pointers of asr_version() are valid until the process ends.
+ *     Inputs are read during the call only; nothing keeps a pointer to them. A pointer to bytes may be NULL if its
+ *     length is 0. What a function returns through char ** belongs to the caller, who frees it with asr_free(). What
+ *     asr_options_new() and asr_verifier_new() return belongs to the caller, who frees it with the function of its
+ *     type. The pointers of asr_version() are valid until the process ends.
  *
  * Encoding
- *     Strings that are passed end in NUL and are UTF-8. JSON is one object in UTF-8, without line breaks, and ends in a NUL that its length does
- *     not count. It contains no other NUL. Dates in JSON are RFC 3339 in UTC. Dates that are passed are milliseconds since
- *     1970-01-01T00:00:00Z.
+ *     Strings that are passed end in NUL and are UTF-8. JSON is one object in UTF-8, without line breaks, and ends in a
+ *     NUL that its length does not count. It contains no other NUL. Dates in JSON are RFC 3339 in UTC. Dates that are
+ *     passed are milliseconds since 1970-01-01T00:00:00Z.
  *
  * Outputs
- *     All outputs may be NULL. If a function has the outputs json, json_length and error, it always sets those that are not NULL: json is
- *     NULL and json_length is 0 if there is no JSON; the fields of error are empty if there is no error.
+ *     All outputs may be NULL. If a function has the outputs json, json_length and error, it always sets those that are
+ *     not NULL: json is NULL and json_length is 0 if there is no JSON; the fields of error are empty if there is no
+ *     error.
  *
  * Threads
- *     All threads may use one verifier at the same time. Two threads must not use one asr_options at the same time, unless both only
- *     make verifiers with it. A verifier must not be freed while a thread uses it. A thread needs a stack of 64 KiB.
+ *     All threads may use one verifier at the same time. Two threads must not use one asr_options at the same time,
+ *     unless both only make verifiers with it. A verifier must not be freed while a thread uses it. A thread needs a
+ *     stack of 64 KiB.
  *
  * fork()
- *     A process may fork at any time, also while other threads verify; the child may use its parent's verifiers. fork() waits until no thread
- *     is inside a function of the library, but not longer than two seconds. A child's counters continue from its parent's.
+ *     A process may fork at any time, also while other threads verify; the child may use its parent's verifiers. fork()
+ *     waits until no thread is inside a function of the library, but not longer than two seconds. A child's counters
+ *     continue from its parent's.
  *
  * dlclose(), exit()
  *     The library stays loaded after dlclose(). The process may exit while other threads verify.
  *
  * Errors of the caller
- *     ASR_USAGE is returned for a NULL where a value is required, and for an option that cannot be read: also by asr_verifier_new() for
- *     options of which one could not be read, so that ignoring the status of a setting accepts nothing. A pointer that is neither NULL nor
- *     valid is undefined behaviour, as everywhere in C.
+ *     ASR_USAGE is returned for a NULL where a value is required, and for an option that cannot be read: also by
+ *     asr_verifier_new() for options of which one could not be read, so that ignoring the status of a setting accepts
+ *     nothing. A pointer that is neither NULL nor valid is undefined behaviour, as everywhere in C.
  *
  * ABI
- *     Functions and values are added, and never changed or removed, as long as asr_abi_version() is the same. Unknown members can be added
- *     to the JSON at any time.
+ *     Functions and values are added, and never changed or removed, as long as asr_abi_version() is the same. Unknown
+ *     members can be added to the JSON at any time.
  */
 #ifndef APPSTORERECEIPT_H
 #define APPSTORERECEIPT_H
@@ -104,7 +108,8 @@ enum {
 /*
  * asr_error - the reason of a status other than ASR_VERIFIED, without reading JSON
  *
- * code      a stable word such as "bundle-id-mismatch", or "" if there is no error. The article "Errors" of the library lists all of them.
+ * code      a stable word such as "bundle-id-mismatch", or "" if there is no error. The article "Errors" of the library
+ *           lists all of them.
  * category  who can correct the error: "client" (answer 400), "forgery" (403) or "host" (500); "" if there is no error.
  *
  * Both end in NUL. The caller allocates the struct, which never changes its size.
@@ -122,11 +127,11 @@ typedef struct asr_error {
  * ASR_JSON_FULL    the verdict with all contents:
  *                      {"verified":true,"trust":{…},"receipt":{…}}
  *                      {"verified":false,"error":{"code":…,"stage":…,"category":…,"message":…,"advice":…,…}}
- *                  A JWS is the member "transaction", "renewal_info", "app_transaction", "notification" or "realtime_request"; the signed
- *                  parts of a notification follow it. A transaction receipt is the member "transaction_receipt". The contents are always the member that
- *                  follows "trust".
- * ASR_JSON_BRIEF   the verdict without contents: {"verified":true,"kind":"receipt","trust":{…}}, where "kind" is the name of the member that
- *                  the full verdict has. A refusal is the same as in full.
+ *                  A JWS is the member "transaction", "renewal_info", "app_transaction", "notification" or
+ *                  "realtime_request"; the signed parts of a notification follow it. A transaction receipt is the
+ *                  member "transaction_receipt". The contents are always the member that follows "trust".
+ * ASR_JSON_BRIEF   the verdict without contents: {"verified":true,"kind":"receipt","trust":{…}}, where "kind" is the
+ *                  name of the member that the full verdict has. A refusal is the same as in full.
  * ASR_JSON_NONE    no JSON.
  * ASR_ANSWER_LATEST_RECEIPT_INFO
  *                  only for asr_answer(): fill latest_receipt_info from in_app.
@@ -144,16 +149,17 @@ enum {
 #define ASR_DATE_SIGNING INT64_MIN
 #define ASR_DATE_NOW INT64_MAX
 
-/* ------------------------------------------------------------------------------------------------------------------------------------
+/* ---------------------------------------------------------------------------------------------------------------------
  * Options: what to accept, and which certificates to trust
- * ------------------------------------------------------------------------------------------------------------------------------------ */
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 typedef struct asr_options asr_options;
 
 /*
  * asr_options_new - makes options for every app in production, which trust Apple's roots
  *
- * RETURN VALUE  The options; free them with asr_options_free(). A verifier keeps nothing of them: they can be freed when it is made.
+ * RETURN VALUE  The options; free them with asr_options_free(). A verifier keeps nothing of them: they can be freed
+ *               when it is made.
  */
 asr_options *asr_options_new(void);
 
@@ -164,15 +170,15 @@ void asr_options_free(asr_options *options);
  * asr_options_set - sets an option by its name, or adds a value to it
  *
  * name          the name of the option: see below
- * value         length bytes. Numbers, dates and words are texts in UTF-8, without a NUL. A date is RFC 3339, "now", or milliseconds since
- *               1970 such as "1738324800000ms"; true and false are these words.
+ * value         length bytes. Numbers, dates and words are texts in UTF-8, without a NUL. A date is RFC 3339, "now", or
+ *               milliseconds since 1970 such as "1738324800000ms"; true and false are these words.
  *
- * RETURN VALUE  ASR_VERIFIED, or ASR_USAGE if the value is NULL or cannot be read, or the name is unknown. Then no verifier can be made with the
- *               options: asr_verifier_new() and asr_verifier_shared() return ASR_USAGE.
+ * RETURN VALUE  ASR_VERIFIED, or ASR_USAGE if the value is NULL or cannot be read, or the name is unknown. Then no
+ *               verifier can be made with the options: asr_verifier_new() and asr_verifier_shared() return ASR_USAGE.
  *
  * asr_options_set_nothing - says that an option is present and has no value, such as an empty list
- *     It comes from a setting that was left empty, and never means every app or any age. It cannot be read; for bundle_id and environments,
- *     asr_verifier_new() returns ASR_CONFIGURATION, as for an empty bundle id.
+ *     It comes from a setting that was left empty, and never means every app or any age. It cannot be read; for
+ *     bundle_id and environments, asr_verifier_new() returns ASR_CONFIGURATION, as for an empty bundle id.
  *
  * The options of type "texts" and "certificates" can be repeated, and then have several values:
  *
@@ -252,9 +258,9 @@ asr_status asr_options_set_clock(asr_options *options, int64_t date);
 asr_status asr_options_add_product_type(asr_options *options, const char *product_type);
 /* END GENERATED */
 
-/* ------------------------------------------------------------------------------------------------------------------------------------
+/* ---------------------------------------------------------------------------------------------------------------------
  * Verifiers
- * ------------------------------------------------------------------------------------------------------------------------------------ */
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 typedef struct asr_verifier asr_verifier;
 
@@ -266,8 +272,9 @@ typedef struct asr_verifier asr_verifier;
  * verifier      receives the verifier, or NULL. Free it with asr_verifier_free(). It must not be NULL.
  * json          receives {"verified":false,"error":{…}} if no verifier can be made, and otherwise NULL.
  *
- * RETURN VALUE  ASR_VERIFIED; ASR_CONFIGURATION, such as with the code "no-environment" or "unusable-trust-anchor"; ASR_HOST if libcrypto on
- *               this host cannot verify what the options accept; or ASR_USAGE, also if an option could not be read.
+ * RETURN VALUE  ASR_VERIFIED; ASR_CONFIGURATION, such as with the code "no-environment" or "unusable-trust-anchor";
+ *               ASR_HOST if libcrypto on this host cannot verify what the options accept; or ASR_USAGE, also if an
+ *               option could not be read.
  */
 asr_status asr_verifier_new(
     const asr_options *options, asr_verifier **verifier, char **json, size_t *json_length, asr_error *error);
@@ -275,8 +282,9 @@ asr_status asr_verifier_new(
 /*
  * asr_verifier_shared - returns the verifier of this process for these options, and makes it if there is none
  *
- * For programs that forget their objects between requests, such as PHP. Equal options give the same verifier. It is never freed: each
- * different set of options costs memory until the process ends, so do not make options from requests. asr_verifier_free() does nothing with it.
+ * For programs that forget their objects between requests, such as PHP. Equal options give the same verifier. It is
+ * never freed: each different set of options costs memory until the process ends, so do not make options from requests.
+ * asr_verifier_free() does nothing with it.
  *
  * The outputs and the return value are those of asr_verifier_new().
  */
@@ -289,8 +297,9 @@ void asr_verifier_free(asr_verifier *verifier);
 /*
  * asr_verify - verifies evidence of any kind
  *
- * RETURN VALUE  ASR_VERIFIED, ASR_REFUSED, ASR_HOST, ASR_USAGE, or, for evidence that cannot be checked with these options,
- *               ASR_CONFIGURATION ("no-app-apple-id"). With all but ASR_VERIFIED and ASR_USAGE, the JSON is a refusal.
+ * RETURN VALUE  ASR_VERIFIED, ASR_REFUSED, ASR_HOST, ASR_USAGE, or, for evidence that cannot be checked with these
+ *               options, ASR_CONFIGURATION ("no-app-apple-id"). With all but ASR_VERIFIED and ASR_USAGE, the JSON is a
+ *               refusal.
  */
 asr_status asr_verify(
     const asr_verifier *verifier, const void *evidence, size_t length, uint32_t flags, char **json, size_t *json_length,
@@ -312,22 +321,27 @@ enum {
  * lengths       the length of each piece
  * count         the number of pieces, at most 1000
  * date          the date to decide for; usually ASR_DATE_NOW. It must not be ASR_DATE_SIGNING.
- * environment   the environment to decide in: an ASR_ENVIRONMENT. Pieces of another are refused as "environment-mismatch". Nobody pays in the
- *               sandbox, so that options with several environments need one: ASR_ENVIRONMENT_ONLY is for options with one.
- * json          receives {"schema":1,"at":…,"items":[…],"subscriptions":[…],"accepted":[…],"refused":[…]}. Each transaction is one item:
+ * environment   the environment to decide in: an ASR_ENVIRONMENT. Pieces of another are refused as
+ *               "environment-mismatch". Nobody pays in the sandbox, so that options with several environments need one:
+ *               ASR_ENVIRONMENT_ONLY is for options with one.
+ * json          receives {"schema":1,"at":…,"items":[…],"subscriptions":[…],"accepted":[…],"refused":[…]}. Each
+ *               transaction is one item:
  *                   {"transaction_id":…,"original_transaction_id":…,"product_id":…,"access":…,
  *                    "gives_access":…,"grantable":…,"until":…,"quantity":…,…}
- *               "access" is "active", "owned", "consumable", "not-yet", "expired", "revoked", "upgraded", "length-unknown" or "undetermined".
- *               "gives_access" is true if the product may be used at the date. "grantable" is true if the transaction can be granted, once:
- *               it gives access, or is a consumable with a quantity of at least 1. Each subscription is one object with "gives_access", "until" and what
- *               Apple signed last about its renewal, such as "will_renew"; null where that is not known. Each piece that is accepted is {"index":…}, and each that is refused
- *               {"index":…,"error":{…}}, where the index counts from 0. One that was in something else has "unwrapped". The refused pieces give access to nothing.
+ *               "access" is "active", "owned", "consumable", "not-yet", "expired", "revoked", "upgraded",
+ *               "length-unknown" or "undetermined". "gives_access" is true if the product may be used at the date.
+ *               "grantable" is true if the transaction can be granted, once: it gives access, or is a consumable with a
+ *               quantity of at least 1. Each subscription is one object with "gives_access", "until" and what Apple
+ *               signed last about its renewal, such as "will_renew"; null where that is not known. Each piece that is
+ *               accepted is {"index":…}, and each that is refused {"index":…,"error":{…}}, where the index counts from
+ *               0. One that was in something else has "unwrapped". The refused pieces give access to nothing.
  *
- * RETURN VALUE  ASR_VERIFIED if all pieces were verified. ASR_HOST with "algorithm-unavailable", "out-of-memory" or "libcrypto-failure" if this
- *               host could not verify one: verify all again. Otherwise ASR_REFUSED, also for signed contents that cannot be read or that the options
- *               cannot check. The error is that of the first such piece.
- *               ASR_CONFIGURATION with "environment-not-named" if the options have several environments, and the call names none.
- *               With more than 1000 pieces, ASR_REFUSED with the code "too-much-evidence", category "client", and no JSON.
+ * RETURN VALUE  ASR_VERIFIED if all pieces were verified. ASR_HOST with "algorithm-unavailable", "out-of-memory" or
+ *               "libcrypto-failure" if this host could not verify one: verify all again. Otherwise ASR_REFUSED, also
+ *               for signed contents that cannot be read or that the options cannot check. The error is that of the
+ *               first such piece. ASR_CONFIGURATION with "environment-not-named" if the options have several
+ *               environments, and the call names none. With more than 1000 pieces, ASR_REFUSED with the code
+ *               "too-much-evidence", category "client", and no JSON.
  */
 asr_status asr_entitlements(
     const asr_verifier *verifier, const void *evidence, const size_t *lengths, size_t count, int64_t date, uint32_t environment,
@@ -340,7 +354,8 @@ asr_status asr_entitlements(
  * flags         0, or ASR_ANSWER_LATEST_RECEIPT_INFO. ASR_JSON_BRIEF is the same as ASR_JSON_FULL.
  * json          receives the answer, also to a malformed request. Send it with HTTP status 200, as Apple does.
  *
- * The environments of the verifier are answered with status 0; a receipt of the other environment is answered with 21007 or 21008.
+ * The environments of the verifier are answered with status 0; a receipt of the other environment is answered with
+ * 21007 or 21008.
  *
  * RETURN VALUE  ASR_VERIFIED if the answer has the receipt (status 0 or 21006); otherwise as asr_verify().
  */
@@ -352,9 +367,10 @@ asr_status asr_answer(
  * asr_extract_transaction_id_from_app_receipt, asr_extract_transaction_id_from_transaction_receipt
  *               - verify a receipt, and return a transaction id in it for the App Store Server API
  *
- * They return what the functions of these names in Apple's App Store Server Library return, which do not verify the receipt: of an app
- * receipt, the first transaction id or original transaction id of the first purchase that has one, in the receipt's order; of a
- * transaction receipt, its transaction id. An empty string is no id. Evidence of another kind is refused.
+ * They return what the functions of these names in Apple's App Store Server Library return, which do not verify the
+ * receipt: of an app receipt, the first transaction id or original transaction id of the first purchase that has one,
+ * in the receipt's order; of a transaction receipt, its transaction id. An empty string is no id. Evidence of another
+ * kind is refused.
  *
  * json          receives {"transaction_id":"…"}, or {"transaction_id":null} if the receipt has no purchases
  *
@@ -374,46 +390,51 @@ asr_status asr_extract_transaction_id_from_transaction_receipt(
  */
 asr_status asr_counts(const asr_verifier *verifier, char **json, size_t *json_length);
 
-/* ------------------------------------------------------------------------------------------------------------------------------------
+/* ---------------------------------------------------------------------------------------------------------------------
  * Without verification
- * ------------------------------------------------------------------------------------------------------------------------------------ */
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 /*
  * asr_decode_unverified - decodes evidence WITHOUT VERIFYING IT: anyone can have written its contents
  *
  * For support and debugging. Never grant anything by it.
  *
- * json          receives {"verified":false,"receipt":{…}}, for a JWS with its "header", or {"verified":false,"error":{…}}
+ * json          receives {"verified":false,"receipt":{…}}, for a JWS with its "header", or
+ *               {"verified":false,"error":{…}}
  *
  * RETURN VALUE  ASR_DECODED, which is not ASR_VERIFIED; ASR_REFUSED if the evidence cannot be decoded; or ASR_USAGE.
  */
 asr_status asr_decode_unverified(const void *evidence, size_t length, char **json, size_t *json_length, asr_error *error);
 
-/* ------------------------------------------------------------------------------------------------------------------------------------
+/* ---------------------------------------------------------------------------------------------------------------------
  * Signatures of a developer's server
- * ------------------------------------------------------------------------------------------------------------------------------------ */
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 /*
  * asr_signer - signs offers and requests for the App Store with an In-App Purchase key, for one app
  *
- * It signs what it is asked to, and no signature can be withdrawn: the article "Signing offers" of the library says what a server must
- * check before. All threads may use one at the same time.
+ * It signs what it is asked to, and no signature can be withdrawn: the article "Signing offers" of the library says
+ * what a server must check before. All threads may use one at the same time.
  */
 typedef struct asr_signer asr_signer;
 
 /*
  * asr_signer_new - makes a signer
  *
- * settings      JSON: {"key_id":"2X9R4HXF34","issuer_id":"57246542-…","bundle_id":"com.example.app"}, and, if key is NULL, one of
+ * settings      JSON: {"key_id":"2X9R4HXF34","issuer_id":"57246542-…","bundle_id":"com.example.app"}, and, if key is
+ *               NULL, one of
  *                   "key_file":"/…/key.p8"     a file that its owner alone can read
  *                   "key_credential":"name"    a credential of systemd
- * key           the contents of a .p8 file, which stay the caller's; the library keeps no copy. NULL if the settings name the key.
- * signer        receives the signer, or NULL. Free it with asr_signer_free(), which overwrites the key. It must not be NULL.
- * json          receives {"error":{"code":…,"message":…}} if no signer can be made, with "argument" or "offset" if they say where, and
- *               otherwise NULL. Nothing of the key is in it.
+ * key           the contents of a .p8 file, which stay the caller's; the library keeps no copy. NULL if the settings
+ *               name the key.
+ * signer        receives the signer, or NULL. Free it with asr_signer_free(), which overwrites the key. It must not be
+ *               NULL.
+ * json          receives {"error":{"code":…,"message":…}} if no signer can be made, with "argument" or "offset" if they
+ *               say where, and otherwise NULL. Nothing of the key is in it.
  *
  * RETURN VALUE  ASR_VERIFIED; ASR_CONFIGURATION, such as with the code "key-other-kind", "key-accessible-to-others" or
- *               "invalid-argument"; ASR_HOST if libcrypto on this host cannot sign; or ASR_USAGE for settings that are not such an object.
+ *               "invalid-argument"; ASR_HOST if libcrypto on this host cannot sign; or ASR_USAGE for settings that are
+ *               not such an object.
  */
 asr_status asr_signer_new(
     const void *settings, size_t length, const void *key, size_t key_length, asr_signer **signer, char **json,
@@ -427,27 +448,31 @@ void asr_signer_free(asr_signer *signer);
  *
  * request       JSON, with every member, also those that may be null:
  *                   {"sign":"promotional_offer","product_id":…,"offer_id":…,"transaction_id":…}
- *                       A JWS. The transaction id is any of the customer's, or that of the app transaction; with null, the offer is for
- *                       whoever has the signature.
+ *                       A JWS. The transaction id is any of the customer's, or that of the app transaction; with null,
+ *                       the offer is for whoever has the signature.
  *                   {"sign":"original_promotional_offer","product_id":…,"offer_id":…,"app_account_token":…}
- *                       The original form. The token is a UUID, which is signed in lower case, or null if the app passes none.
- *                   {"sign":"original_promotional_offer_for_username","product_id":…,"offer_id":…,"application_username":…}
+ *                       The original form. The token is a UUID, which is signed in lower case, or null if the app
+ *                       passes none.
+ *                   {"sign":"original_promotional_offer_for_username","product_id":…,"offer_id":…,
+ *                    "application_username":…}
  *                       The same for a text that the app passes as applicationUsername, which is signed byte for byte.
- *                   {"sign":"introductory_offer_eligibility","product_id":…,"allow_introductory_offer":true,"transaction_id":…}
+ *                   {"sign":"introductory_offer_eligibility","product_id":…,"allow_introductory_offer":true,
+ *                    "transaction_id":…}
  *                       A JWS.
  *                   {"sign":"advanced_commerce_request","request":"{\"operation\":…}"}
  *                       A JWS of a request of the Advanced Commerce API, which is a text, and is signed byte for byte.
- * json          receives {"jws":…}, or {"key_id":…,"nonce":…,"timestamp":…,"signature":…} for the original form; or {"error":{…}}
+ * json          receives {"jws":…}, or {"key_id":…,"nonce":…,"timestamp":…,"signature":…} for the original form; or
+ *               {"error":{…}}
  *
- * RETURN VALUE  ASR_VERIFIED; ASR_REFUSED, with the code "invalid-argument" or "invalid-request"; ASR_HOST; or ASR_USAGE, also for a member
- *               that this kind of request does not have.
+ * RETURN VALUE  ASR_VERIFIED; ASR_REFUSED, with the code "invalid-argument" or "invalid-request"; ASR_HOST; or
+ *               ASR_USAGE, also for a member that this kind of request does not have.
  */
 asr_status asr_sign(
     const asr_signer *signer, const void *request, size_t length, char **json, size_t *json_length, asr_error *error);
 
-/* ------------------------------------------------------------------------------------------------------------------------------------
+/* ---------------------------------------------------------------------------------------------------------------------
  * Memory and versions
- * ------------------------------------------------------------------------------------------------------------------------------------ */
+ * ------------------------------------------------------------------------------------------------------------------ */
 
 /* asr_free - frees JSON that a function returned; does nothing if pointer is NULL */
 void asr_free(void *pointer);
@@ -455,7 +480,10 @@ void asr_free(void *pointer);
 /* asr_version - returns the version of the library, such as ASR_VERSION */
 const char *asr_version(void);
 
-/* asr_abi_version - returns the version of the ABI; compare it with ASR_ABI_VERSION if the library is loaded at run time */
+/*
+ * asr_abi_version - returns the version of the ABI; compare it with ASR_ABI_VERSION if the library is loaded at run
+ * time
+ */
 int32_t asr_abi_version(void);
 
 #ifdef __cplusplus

@@ -1,4 +1,7 @@
-/* fork() under load, small stacks, exit() during verification, and, if there are calls, memory. usage: processes CHILDREN CALLS */
+/*
+ * fork() under load, small stacks, exit() during verification, and, if there are calls, memory. usage: processes
+ * CHILDREN CALLS
+ */
 #include "test.h"
 #include <limits.h>
 #include <pthread.h>

@@ -26,8 +26,8 @@ import java.util.stream.Collectors;
 /**
  * Verifies the receipt in the body of a POST, and responds with the products that it grants.
  *
- * <p>It runs on the event loop, for most receipts take tens of microseconds. If clients send large ones, add it to the pipeline with
- * an EventExecutorGroup.
+ * <p>It runs on the event loop, for most receipts take tens of microseconds. If clients send large ones, add it to the
+ * pipeline with an EventExecutorGroup.
  */
 @Sharable
 public final class ReceiptHandler extends SimpleChannelInboundHandler<FullHttpRequest> {

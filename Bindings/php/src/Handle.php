@@ -17,7 +17,8 @@ final class Handle
     {
         if (!$this->isShared) {
             Library::ffi()->asr_verifier_free($this->verifier);
-            // When the request ends, a destructor that still has the Verifier may run after this one. The library refuses null.
+            // When the request ends, a destructor that still has the Verifier may run after this one. The library
+            // refuses null.
             $this->verifier = null;
         }
     }

@@ -40,7 +40,10 @@ final class VerificationError extends \RuntimeException
         $this->advice = $details['advice'] ?? '';
     }
 
-    /** @return array<string, mixed> what a session or a queue keeps. By default, PHP would keep a code only if it were a number */
+    /**
+     * @return array<string, mixed> what a session or a queue keeps. By default, PHP would keep a code only if it were a
+     * number
+     */
     public function __serialize(): array
     {
         $members = ['status', 'verdictJson', 'code', 'category', 'message'];

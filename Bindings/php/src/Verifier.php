@@ -7,8 +7,8 @@ namespace AppStoreReceipt;
 use DateTimeInterface;
 
 /**
- * Verifies evidence. Verifiers with equal options share their state in a process, also between requests; one with a date as validationDate or clock has
- * its own, and is freed.
+ * Verifies evidence. Verifiers with equal options share their state in a process, also between requests; one with a
+ * date as validationDate or clock has its own, and is freed.
  */
 final class Verifier
 {

@@ -1,4 +1,5 @@
-"""``python -m appstorereceipt FILE...`` prints a verdict as JSON for each file. The exit status is 1 if one was refused."""
+"""``python -m appstorereceipt FILE...`` prints a verdict as JSON for each file. The exit status is 1 if one was
+refused."""
 
 import argparse
 import sys

@@ -1,4 +1,5 @@
-"""What the servers of test_servers.py run: one verifier, made before the workers are forked, and a thread that verifies meanwhile."""
+"""What the servers of test_servers.py run: one verifier, made before the workers are forked, and a thread that verifies
+meanwhile."""
 
 import os
 import threading

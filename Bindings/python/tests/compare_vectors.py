@@ -1,8 +1,10 @@
-"""Compares verdicts on the test vectors, and times, with two other packages of PyPI. usage: compare_vectors.py TEST-VECTORS
+"""Compares verdicts on the test vectors, and times, with two other packages of PyPI.
 
-A vector is left out for a package that has no option for what the vector's verifier differs in, or no rule of that kind: it is then the
-caller's task. A notification's signed parts are verified by the calls that a package has for them, and it counts as refused if a part is. Only
-a difference between this package and the stored verdicts is a failure."""
+usage: compare_vectors.py TEST-VECTORS
+
+A vector is left out for a package that has no option for what the vector's verifier differs in, or no rule of that
+kind: it is then the caller's task. A notification's signed parts are verified by the calls that a package has for them,
+and it counts as refused if a part is. Only a difference between this package and the stored verdicts is a failure."""
 
 import base64
 import json
@@ -49,7 +51,8 @@ class Ours:
 
 
 class ReceiptVerifier:
-    """apple-purchase-receipt-verifier: it knows no app and no environment, so what a policy refuses is the caller's to refuse."""
+    """apple-purchase-receipt-verifier: it knows no app and no environment, so what a policy refuses is the caller's to
+    refuse."""
 
     name = "apple-purchase-receipt-verifier"
 
@@ -64,7 +67,8 @@ class ReceiptVerifier:
 
 
 class ServerLibrary:
-    """Apple's app-store-server-library, without its requests to the network. It verifies JWS only. In production it requires an Apple id."""
+    """Apple's app-store-server-library, without its requests to the network. It verifies JWS only. In production it
+    requires an Apple id."""
 
     name = "app-store-server-library"
     kinds = (("notificationType", "notification"), ("receiptType", "app_transaction"), ("autoRenewProductId", "renewal_info"),
@@ -116,7 +120,8 @@ def compare(package, title, file, root):
 
 
 def compare_ids():
-    """The transaction ids that Apple's ReceiptUtility finds, beside those of receipts that are verified. An empty string is no id here."""
+    """The transaction ids that Apple's ReceiptUtility finds, beside those of receipts that are verified. An empty
+    string is no id here."""
     utility, counts, different = ReceiptUtility(), Counter(), 0
     issuers = [(vectors / "authority" / name).read_bytes() for name in ("itunes-store.der", "intermediate.der")]
     for kind, file in (("app_receipt", "expectations.json"), ("transaction_receipt", "transaction-receipts/expectations.json")):

@@ -1,4 +1,5 @@
-"""Posts receipts to Gunicorn with `--preload`, and to uWSGI, while their workers restart: after a number of requests, and Gunicorn's at a signal, too."""
+"""Posts receipts to Gunicorn with `--preload`, and to uWSGI, while their workers restart: after a number of requests,
+and Gunicorn's at a signal, too."""
 
 import contextlib
 import http.client
@@ -29,7 +30,8 @@ def free_port():
 
 
 class Server:
-    """What both are asked. The command makes three workers, which are forked from a process that verifies in another thread."""
+    """What both are asked. The command makes three workers, which are forked from a process that verifies in another
+    thread."""
 
     def setUp(self):
         self.port = free_port()
@@ -104,10 +106,12 @@ class UWSGI(Server, unittest.TestCase):
         """Its workers end after ten requests. At a signal, its master would start anew, and make another verifier."""
 
     def end(self):
-        """tearDown kills it: uWSGI 2.0.21 ends at no signal if its master has a thread of the application, whatever that does."""
+        """tearDown kills it: uWSGI 2.0.21 ends at no signal if its master has a thread of the application, whatever
+        that does."""
 
     def command(self, address):
-        # Without the hooks of fork, a worker never gets the interpreter's lock (GIL) that another thread of the master had (unbit/uwsgi#2387).
+        # Without the hooks of fork, a worker never gets the interpreter's lock (GIL) that another thread of the master
+        # had (unbit/uwsgi#2387).
         return ["uwsgi_python3", "--virtualenv", sys.prefix, "--module", "application", "--master", "--processes", "3",
                 "--enable-threads", "--py-call-uwsgi-fork-hooks", "--no-orphans", "--max-requests", "10", "--min-worker-lifetime", "1", "--http-socket", address, "--die-on-term", "--disable-logging", "--logto", os.devnull]
 

@@ -35,7 +35,8 @@ ENTITLEMENT = _struct(
 VERDICT = _struct(
     verified=BooleanType(), code=_text, category=_text, kind=_text, environment=_text, bundle_id=_text, signed_date=_time,
     purchases=ArrayType(PURCHASE), entitlements=ArrayType(ENTITLEMENT))
-"""The columns that ``verify_receipts`` adds. Of a refused row, only ``verified``, ``code`` and ``category`` are not null."""
+"""The columns that ``verify_receipts`` adds. Of a refused row, only ``verified``, ``code`` and ``category`` are not
+null."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,8 @@ def verify_receipts(
 ) -> DataFrame:
     """Replaces a column of evidence by the columns of ``VERDICT``.
 
-    The column has text or bytes: receipts, JWS, transaction receipts, or JSON with one of them. A null, and what is no evidence, is a row like any other, with
-    ``verified`` false. ``entitlements`` is null without ``at``, a date with a time zone; it decides from the evidence of its row alone.
+    The column has text or bytes: receipts, JWS, transaction receipts, or JSON with one of them. A null, and what is no
+    evidence, is a row like any other, with ``verified`` false. ``entitlements`` is null without ``at``, a date with a
+    time zone; it decides from the evidence of its row alone.
     """
     return df.mapInArrow(batches(column, options, at), output_schema(df, column))

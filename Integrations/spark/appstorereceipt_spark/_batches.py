@@ -24,7 +24,8 @@ _ROWS, _BYTES = 1000, 1 << 26
 
 _text, _number, _flag, _time = pa.string(), pa.int64(), pa.bool_(), pa.timestamp("us", "UTC")
 
-# The years 1 to 9999, which Python can express: another date would be an exception where the rows are collected. In seconds since 1970.
+# The years 1 to 9999, which Python can express: another date would be an exception where the rows are collected. In
+# seconds since 1970.
 _FIRST, _END = (pa.scalar(second * 1_000_000, pa.int64()).cast(_time) for second in (-62_135_596_800, 253_402_300_800))
 
 
@@ -76,7 +77,8 @@ class _Setting(enum.Enum):
 
 
 _absent: Any = _Setting.ABSENT
-"""The default of an option. ``None`` is a setting that was left empty, such as ``os.environ.get("BUNDLE_ID")``, and no default."""
+"""The default of an option. ``None`` is a setting that was left empty, such as ``os.environ.get("BUNDLE_ID")``, and no
+default."""
 
 
 @functools.lru_cache(maxsize=8)
@@ -109,7 +111,8 @@ def _line(verifier: Verifier, evidence: bytes, at: datetime | None) -> str:
     """The verdict as JSON, in the form of a receipt's, and what the evidence entitles to."""
     text = verifier.verdict_json(evidence)
     if text.startswith('{"verified":false'):
-        # Nothing of this host's faults may look like a refusal of the evidence: the task fails, and Spark tries it again elsewhere.
+        # Nothing of this host's faults may look like a refusal of the evidence: the task fails, and Spark tries it
+        # again elsewhere.
         if '"at_fault":"host"' in text:
             raise RuntimeError(text)
         return f'{{"verdict":{text}}}'

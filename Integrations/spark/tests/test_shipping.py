@@ -1,4 +1,5 @@
-"""Executors that are processes of their own get the packages as an archive. Needs FOLDER, which example/mint.py made, and DEPENDENCIES, a tar of the packages."""
+"""Executors that are processes of their own get the packages as an archive. Needs FOLDER, which example/mint.py made,
+and DEPENDENCIES, a tar of the packages."""
 
 import os
 import unittest

@@ -1,4 +1,5 @@
-"""Spark on this machine over a few thousand minted receipts. Needs FOLDER, which example/mint.py made, and RECEIPT, the command."""
+"""Spark on this machine over a few thousand minted receipts. Needs FOLDER, which example/mint.py made, and RECEIPT, the
+command."""
 
 import json
 import os

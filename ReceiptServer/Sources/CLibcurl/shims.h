@@ -60,7 +60,8 @@ static inline CURLcode ledger_curl_watch_headers(CURL *handle, struct ledger_cur
     return code != CURLE_OK ? code : curl_easy_setopt(handle, CURLOPT_HEADERDATA, headers);
 }
 
-/// Whether the connection of the last request cannot be used again: something is there that nobody asked for, or it has ended.
+/// Whether the connection of the last request cannot be used again: something is there that nobody asked for, or it has
+/// ended.
 static inline bool ledger_curl_has_unread(CURL *handle) {
     curl_socket_t connection = CURL_SOCKET_BAD;
     if (curl_easy_getinfo(handle, CURLINFO_ACTIVESOCKET, &connection) != CURLE_OK || connection == CURL_SOCKET_BAD)

@@ -20,8 +20,8 @@ static const int http_stream = SOCK_STREAM;
 
 static inline int http_socket_open(int family) { return socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); }
 
-// Lets no new connection begin, while those that are being made can still be accepted. The system would cut those that it has made when the
-// socket is closed. A filter sees a segment from its TCP header on, and drops it by returning 0.
+// Lets no new connection begin, while those that are being made can still be accepted. The system would cut those that
+// it has made when the socket is closed. A filter sees a segment from its TCP header on, and drops it by returning 0.
 static inline void http_refuse_new(int listening_socket) {
   struct sock_filter code[] = {
       BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 13),         // the flags (RFC 9293, 3.1)
@@ -97,7 +97,8 @@ static inline struct MHD_Response *http_response(const void *bytes, size_t count
   return MHD_create_response_from_buffer(count, (void *)bytes, MHD_RESPMEM_MUST_COPY);
 }
 
-// Gives memory that was freed back to the kernel. The allocator keeps what was freed in small pieces, as much as the largest requests ever took.
+// Gives memory that was freed back to the kernel. The allocator keeps what was freed in small pieces, as much as the
+// largest requests ever took.
 static inline void http_return_freed(void) {
 #ifdef __GLIBC__
   malloc_trim(0);
@@ -115,13 +116,14 @@ static inline void *http_connection_context(struct MHD_Connection *connection) {
   return info ? info->socket_context : 0;
 }
 
-// How many headers say where the body ends, or for which host the request is. More than one is how requests are smuggled past a proxy
-// (RFC 9112, 3.2 and 11.2).
+// How many headers say where the body ends, or for which host the request is. More than one is how requests are
+// smuggled past a proxy (RFC 9112, 3.2 and 11.2).
 struct http_framing {
   unsigned int count;
   unsigned int host_count;
   int is_chunked;
-  // Whether one of them can be understood in two ways: a proxy may ignore the white space after a name, or an unknown coding.
+  // Whether one of them can be understood in two ways: a proxy may ignore the white space after a name, or an unknown
+  // coding.
   int is_ambiguous;
   const char *content_length;
 };

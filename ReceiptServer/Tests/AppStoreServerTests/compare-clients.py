@@ -1,9 +1,10 @@
-"""Apple's client for Python beside ours over random questions: both ask the same, and read the same in every answer, valid or broken.
+"""Apple's client for Python beside ours over random questions: both ask the same, and read the same in every answer,
+valid or broken.
 
 Usage: compare-clients.py FAKE-APP-STORE CLIENT-TRIAL COUNT SEED
 
-The JWS in the answers are those of a fake App Store; some are changed. Where the clients read an answer differently, REASONS says why, by what was done
-to it; a difference without a reason fails.
+The JWS in the answers are those of a fake App Store; some are changed. Where the clients read an answer differently,
+REASONS says why, by what was done to it; a difference without a reason fails.
 """
 
 import base64, http.server, json, os, random, subprocess, sys, tempfile, threading, time, urllib.parse, urllib.request

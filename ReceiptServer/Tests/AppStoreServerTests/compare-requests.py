@@ -2,8 +2,8 @@
 
 Usage: compare-requests.py FAKE-APP-STORE CLIENT-TRIAL
 
-Each client asks a fake App Store of its own, whose purchases are the same, through a server that keeps what is sent. A call
-that Apple's client has and that nothing here or in the other comparisons makes is a failure.
+Each client asks a fake App Store of its own, whose purchases are the same, through a server that keeps what is sent. A
+call that Apple's client has and that nothing here or in the other comparisons makes is a failure.
 """
 
 import base64, http.client, http.server, importlib, json, os, struct, subprocess, sys, tempfile, threading, urllib.parse

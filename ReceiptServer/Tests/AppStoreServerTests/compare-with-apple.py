@@ -1,4 +1,5 @@
-"""Apple's client and verifier for Python ask the fake App Store: every method, all pages, each class of error, and every JWS is verified.
+"""Apple's client and verifier for Python ask the fake App Store: every method, all pages, each class of error, and
+every JWS is verified.
 
 Usage: compare-with-apple.py FAKE-APP-STORE
 Prints one line for each check. Exit status 1 if one fails.

@@ -5,9 +5,10 @@
 #include <time.h>
 
 /*
- * A child of fork() has one thread, and each lock in the state in which the threads of its parent left it. libcrypto has locks of its own (for its
- * providers, its stores of certificates, its indices of application data), which hang 1 of 300 children if other threads verify at the time of the fork.
- * Therefore fork() waits until no thread is inside the library.
+ * A child of fork() has one thread, and each lock in the state in which the threads of its parent left it. libcrypto
+ * has locks of its own (for its providers, its stores of certificates, its indices of application data), which hang 1
+ * of 300 children if other threads verify at the time of the fork. Therefore fork() waits until no thread is inside the
+ * library.
  */
 static pthread_rwlock_t gate;
 /* Whether this thread closed it. Another one that forks at the same time may have waited in vain. */
@@ -31,7 +32,9 @@ static void before_fork(void) {
 #ifdef __APPLE__
     closed = pthread_rwlock_wrlock(&gate) == 0;
 #else
-    /* Longer than any verification takes. A signal handler may fork inside the library, and must not wait for itself. */
+    /*
+     * Longer than any verification takes. A signal handler may fork inside the library, and must not wait for itself.
+     */
     struct timespec end;
     clock_gettime(CLOCK_REALTIME, &end);
     end.tv_sec += 2;
@@ -44,8 +47,9 @@ static void in_parent(void) {
 }
 
 /*
- * A libcrypto of our own has no use for the configuration of the system's (OPENSSL_CONF and openssl.cnf), which can load code, demand a FIPS module
- * that is not there, and take algorithms away. The system's libcrypto keeps it: it is how a system says that FIPS counts.
+ * A libcrypto of our own has no use for the configuration of the system's (OPENSSL_CONF and openssl.cnf), which can
+ * load code, demand a FIPS module that is not there, and take algorithms away. The system's libcrypto keeps it: it is
+ * how a system says that FIPS counts.
  */
 #ifdef ASR_OWN_LIBCRYPTO
 static const uint64_t configuration = OPENSSL_INIT_NO_LOAD_CONFIG;
@@ -54,8 +58,8 @@ static const uint64_t configuration = 0;
 #endif
 
 /*
- * By default, libcrypto frees everything in an exit handler, and a thread that verifies at that time crashes. The options count only before any other
- * call of libcrypto.
+ * By default, libcrypto frees everything in an exit handler, and a thread that verifies at that time crashes. The
+ * options count only before any other call of libcrypto.
  */
 __attribute__((constructor)) static void load(void) {
     OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT | configuration, NULL);

@@ -1,6 +1,7 @@
 /*
- * The functions of the header, called as the input says: any settings, any evidence, any order that the header allows. A record is a byte for the call, two bytes for the
- * length, and the bytes that are passed. Whatever happens, the outputs are what the header says.
+ * The functions of the header, called as the input says: any settings, any evidence, any order that the header allows.
+ * A record is a byte for the call, two bytes for the length, and the bytes that are passed. Whatever happens, the
+ * outputs are what the header says.
  */
 #include <appstorereceipt.h>
 #include <stdio.h>

@@ -59,7 +59,9 @@ final class Library {
     static native String asr_version();
     // END GENERATED
 
-    /** The memory of a thread for the outputs of its calls: allocating it for each would take longer than some calls. */
+    /**
+     * The memory of a thread for the outputs of its calls: allocating it for each would take longer than some calls.
+     */
     static final ThreadLocal<Outputs> OUTPUTS = ThreadLocal.withInitial(Outputs::new);
 
     static final class Outputs {
@@ -91,7 +93,10 @@ final class Library {
             return status == VERIFIED || status == DECODED ? null : new VerificationError(status, json, code, category);
         }
 
-        /** The JSON, unless the status is greater, or there is no memory for the JSON. Only making a verifier succeeds without. */
+        /**
+         * The JSON, unless the status is greater, or there is no memory for the JSON. Only making a verifier succeeds
+         * without.
+         */
         String json(int greatest) throws VerificationError {
             VerificationError error = status > greatest || json == null ? error() : null;
             if (error != null) throw error;

@@ -12,7 +12,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 
-/** Verifies evidence. Make one when the program starts: it takes some milliseconds. All threads may use it at the same time. */
+/**
+ * Verifies evidence. Make one when the program starts: it takes some milliseconds. All threads may use it at the same
+ * time.
+ */
 public final class Verifier implements AutoCloseable {
     /** Calls hold the read lock, so that no thread closes the verifier under another. */
     private final ReentrantReadWriteLock lock = new ReentrantReadWriteLock();

@@ -25,7 +25,8 @@ struct watched_call {
 /// Returns 0, or the error that SQLite is to see instead of the call.
 typedef int (*watched_callback)(void *context, struct watched_call *call);
 
-/// Makes a VFS over that of the system, whose calls are shown to a callback before they are made. Returns `NULL` without memory.
+/// Makes a VFS over that of the system, whose calls are shown to a callback before they are made. Returns `NULL`
+/// without memory.
 ///
 /// It stays registered until `watched_vfs_free`; all its files must be closed before.
 void *watched_vfs_make(const char *name, watched_callback callback, void *context);

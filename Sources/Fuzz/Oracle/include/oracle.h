@@ -8,7 +8,8 @@
 typedef struct oracle_message oracle_message;
 typedef struct oracle_store oracle_store;
 
-/// What d2i_CMS_ContentInfo makes of the bytes; NULL when it refuses them or they are no signed data. It may leave bytes over.
+/// What d2i_CMS_ContentInfo makes of the bytes; NULL when it refuses them or they are no signed data. It may leave
+/// bytes over.
 oracle_message *oracle_read(const uint8_t *bytes, size_t count);
 void oracle_free(oracle_message *message);
 
