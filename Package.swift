@@ -186,7 +186,7 @@ let package = Package(
                 "AppStoreReceiptTesting", "AppStoreReceiptTestingFoundation", "AppStoreSigning",
                 "AppStoreSigningFoundation", "CMSTrust", "CMSTrustFoundation",
             ]),
-        // They search the memory of the process, of which strict memory safety would mark every line.
+        // They search the memory of the process, so strict memory safety would mark every line.
         .testTarget(
             name: "AppStoreSigningTests", dependencies: ["AppStoreSigning", "SpanPKCS7", "LibcryptoHandles"],
             swiftSettings: [.swiftLanguageMode(.v6), .enableUpcomingFeature("ExistentialAny")]),

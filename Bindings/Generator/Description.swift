@@ -50,7 +50,7 @@ enum Description {
     /// The words of `asr_error`, with their sizes.
     static let errorFields = [(name: "code", size: 48), (name: "category", size: 16)]
 
-    /// Who can correct an error, with the status of HTTP to respond with.
+    /// The party that can correct an error, with the HTTP status to respond with.
     static let categories = VerificationError.Category.allCases.map { (name: $0.rawValue, httpStatus: $0.httpStatus) }
 
     /// An object of the JSON.

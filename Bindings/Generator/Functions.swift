@@ -140,7 +140,7 @@ extension CFunction {
         type.rawValue.hasSuffix("*") ? type.rawValue + name : "\(type.rawValue) \(name)"
     }
 
-    /// One line if it is not too long, or several, of which those with the parameters are indented.
+    /// One line if it is not too long; otherwise several, with the parameters indented.
     static func wrapped(_ head: String, _ words: [String], _ end: String, width: Int, indent: String = "") -> [String] {
         let line = indent + head + words.joined(separator: ", ") + end
         if line.count <= width { return [line] }

@@ -101,7 +101,7 @@ func (v *Verifier) verify(evidence []byte, form Form) outcome {
 	})
 }
 
-// The numbers of environments: ASR_ENVIRONMENT_…. What has none is refused by the library.
+// The numbers of environments: ASR_ENVIRONMENT_…. The library refuses an environment without a number.
 var environments = map[Environment]C.uint32_t{
 	"": 0, EnvironmentProduction: 1, EnvironmentSandbox: 2, EnvironmentXcode: 3, EnvironmentLocalTesting: 4,
 }

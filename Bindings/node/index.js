@@ -50,7 +50,8 @@ class VerificationError extends Error {
   }
 }
 
-// Years before 0 and after 9999 have six digits here. What a Date cannot be is null: it ends in the year 275760.
+// Years before 0 and after 9999 have six digits here. A date beyond the range of Date, which ends in the year 275760,
+// is null.
 const dateOf = (text) => {
   const date = new Date(text.replace(/^([+-])(\d+)/, (_, sign, year) => sign + year.padStart(6, '0')));
   return Number.isNaN(date.valueOf()) ? null : date;

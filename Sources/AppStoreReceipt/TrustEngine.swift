@@ -121,8 +121,8 @@ extension ASN1ObjectIdentifier {
 }
 
 extension AlgorithmPolicy {
-    /// What may sign a JWS and its chain: ECDSA with SHA-2, and RSA keys of the sizes of this policy for roots, of
-    /// which a chain may end in an older one.
+    /// What may sign a JWS and its chain: ECDSA with SHA-2, and RSA keys of the sizes of this policy for roots, since a
+    /// chain may end in an older root.
     var forJWS: AlgorithmPolicy {
         AlgorithmPolicy(
             kinds: [.ecdsa, .rsaPKCS1], digests: .sha2, rsaKeySizes: rsaKeySizes, curves: [.p256, .p384])

@@ -1,5 +1,5 @@
 extension VerificationError {
-    /// The categories of errors, by who can correct them.
+    /// The categories of errors, by the party that can correct them.
     @nonexhaustive
     public enum Category: String, Sendable, CaseIterable {
         /// The evidence is damaged, or is for another app or environment. Ask the client for other evidence.
@@ -13,8 +13,8 @@ extension VerificationError {
 
         /// The status for the HTTP response: 400, 403 or 500.
         ///
-        /// Apple repeats a notification that was answered with any of them. What no repetition changes is answered with
-        /// 200, and recorded: a notification for another app, for example.
+        /// Apple repeats a notification that was answered with any of them. Answer a notification that no repetition
+        /// changes with 200, and record it: one for another app, for example.
         public var httpStatus: Int {
             switch self {
             case .client: 400

@@ -196,7 +196,7 @@ extension TransactionReceiptBuilder {
         return Self.signatureBlob(version: version, signature: signature, certificate: signer.certificate)
     }
 
-    /// Returns the bytes for the key `signature` from its parts, of which none is checked.
+    /// Returns the bytes for the key `signature` from its unchecked parts.
     public static func signatureBlob(version: UInt8, signature: [UInt8], certificate: [UInt8]) -> [UInt8] {
         let count = UInt32(truncatingIfNeeded: certificate.count)
         let length = stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: count >> UInt32($0)) }

@@ -13,7 +13,7 @@ import StrictText
 ///   parameters [0] ECParameters OPTIONAL, publicKey [1] BIT STRING OPTIONAL }                -- RFC 5915, 3
 /// ```
 struct PrivateKeyFile {
-    /// The private number. Whoever takes it overwrites it.
+    /// The private number. Its user must overwrite it.
     var number: [UInt8] = []
     /// Where it is in the decoded block.
     private(set) var numberOffset = 0

@@ -61,7 +61,7 @@ public struct SigningError: Error, Hashable, Sendable {
         case offerID = "offer_id"
         /// The id of one of the customer's transactions, or of the app transaction.
         case transactionID = "transaction_id"
-        /// It must be a UUID. What is none is an `applicationUsername`.
+        /// It must be a UUID. Pass any other text as an `applicationUsername`.
         case appAccountToken = "app_account_token"
         /// The text that the app passes as `applicationUsername`.
         case applicationUsername = "application_username"

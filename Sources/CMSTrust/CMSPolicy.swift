@@ -22,7 +22,7 @@ public struct CMSPolicy: Sendable {
     /// A Boolean value that indicates whether a signer's certificate without an extended key usage, which restricts
     /// nothing, meets ``purposes`` (RFC 5280, 4.2.1.12).
     public var allowsUnstatedPurposes = false
-    /// The certificate policies (RFC 5280, 4.2.1.4) of which every chain must be valid for at least one. The code for a
+    /// The certificate policies (RFC 5280, 4.2.1.4). Every chain must be valid for at least one of them. The code for a
     /// chain that is not is `untrusted-chain`.
     ///
     /// If it is empty, which is the default, any policy is accepted, and none is required unless a certificate of the

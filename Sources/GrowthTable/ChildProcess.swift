@@ -9,7 +9,7 @@ import Darwin
 enum ChildProcess {
     /// The processor time of a process in nanoseconds, and its exit status. Its output is discarded.
     ///
-    /// - Parameter input: the standard input, of which each read returns one byte; empty by default.
+    /// - Parameter input: the standard input, which each read gets byte by byte; empty by default.
     /// - Returns: a time above every limit, if the process could not be started or was killed.
     static func run(_ program: String, _ arguments: [String], input: [UInt8] = []) -> (time: Int, outcome: String) {
         // A read from a sequenced-packet socket returns the bytes of one write.

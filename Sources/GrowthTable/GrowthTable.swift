@@ -19,7 +19,7 @@ struct GrowthTable {
     var isThorough = false
     /// The words that the place, filling and operation of a row must contain.
     var filter: [String] = []
-    /// One filling in so many is measured, or all.
+    /// Measures one of this many fillings, or all.
     var divisor: UInt64 = 1
     /// Chooses the fillings that are measured.
     var seed: UInt64 = 0

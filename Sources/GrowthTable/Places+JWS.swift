@@ -150,7 +150,7 @@ private enum JSONStep: ExpressibleByStringLiteral, Sendable {
     }
 }
 
-/// An object in a payload, of which one member is filled.
+/// An object in a payload, with one filled member.
 private struct PayloadObject: Sendable {
     let kind: String
     let builder: JWSBuilder

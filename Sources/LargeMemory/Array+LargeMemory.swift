@@ -63,8 +63,8 @@ public enum LargeMemory {
         unsafe array.append(contentsOf: bytes)
     }
 
-    /// Asks for huge pages for all whole pages of memory that the caller owns, if it is large. What the memory contains
-    /// does not change, and a refusal is no error.
+    /// Asks for huge pages for all whole pages of memory that the caller owns, if it is large. The contents of the
+    /// memory do not change, and a refusal is no error.
     @unsafe
     public static func advise(_ start: UnsafeMutableRawPointer, _ count: Int) {
         #if canImport(Glibc)

@@ -38,7 +38,7 @@ package final class ChainValidator: Sendable {
     /// - Parameters:
     ///   - secondsSince1970: the date. A certificate is valid through the second of `notAfter` (RFC 5280, 4.1.2.5).
     ///   - revocationLists: the lists; if there are none, revocation is not checked.
-    ///   - certificatePolicies: the object identifiers (contents octets) of which the path must be valid for one. If
+    ///   - certificatePolicies: the object identifiers (contents octets). The path must be valid for one of them. If
     ///     there are none, any policy or no policy is enough where the certificates demand none. `nil` ignores policies
     ///     and their constraints.
     ///   - maximumIntermediates: the maximum number of certificates between leaf and anchor; at most 100.
@@ -62,7 +62,8 @@ package final class ChainValidator: Sendable {
                     maximumIntermediates)
             }
             let result = try validate(at: secondsSince1970)
-            // For libcrypto, a certificate has expired at `notAfter`. What it calls valid a second before is valid now.
+            // For libcrypto, a certificate has expired at `notAfter`. A certificate that libcrypto accepts a second
+            // earlier is valid now.
             guard case .invalid(.expired, _) = result,
                 case .valid(let path) = try validate(at: secondsSince1970 &- 1)
             else { return result }

@@ -55,7 +55,7 @@ extension TrustAnchor: CustomStringConvertible {
     /// The certificate's subject and SHA-256 fingerprint, such as `CN=Example Root CA,O=Example (SHA-256 63343abf…)`.
     /// Anyone can choose the subject.
     public var description: String {
-        // A description cannot throw. What cannot be read, or digested, is left out.
+        // A description cannot throw. It omits fields that cannot be read or digested.
         let name = (try? Certificate(der.span).subject.distinguishedName()) ?? ""
         let fingerprint = (try? Fingerprint(of: der.span)).map { "(SHA-256 \($0))" }
         return [name, fingerprint ?? ""].filter { !$0.isEmpty }.joined(separator: " ")

@@ -72,7 +72,7 @@ public enum Base64 {
     /// The beginning of a text, decoded up to the first group of four characters that has one outside the alphabets.
     /// The end of the text need not be known yet.
     public struct Beginning: ~Copyable {
-        /// The characters, of which the first `count` are decoded.
+        /// The characters. The first `count` are decoded.
         fileprivate var bytes: [UInt8]
         fileprivate var count = 0
         /// The number of decoded characters, which is a multiple of four.

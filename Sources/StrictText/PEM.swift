@@ -40,7 +40,7 @@ public struct PEMBlock {
     /// Finds the parts of the block that begins at a byte of a text. Its base64 is not decoded.
     ///
     /// - Parameters:
-    ///   - text: The text, of which no more is read than the block.
+    ///   - text: The text. Only the block in it is read.
     ///   - start: Where the block begins.
     public init(in text: Span<UInt8>, from start: Int) throws(PEMError) {
         var position = start

@@ -39,8 +39,8 @@ extension ExitStatus {
         }
     }
 
-    /// The status for an error of one input among many. What the options cannot check is then a refusal, too, and does
-    /// not fail the work.
+    /// The status for an error of one input among many. An input that the options cannot check is then refused, too,
+    /// and does not fail the run.
     init(amongOthers error: VerificationError) { self = error.isHostFault ? .unusable : .refused }
 
     init<Value>(_ result: Result<Value, VerificationError>) {

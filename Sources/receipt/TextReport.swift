@@ -89,7 +89,7 @@ struct TextReport {
         print(.green, "VERIFIED", input, ", \(what)", to: &console)
     }
 
-    /// Prints the verdict on an input. What follows the name has a line of its own if it does not fit.
+    /// Prints the verdict on an input. The text after the name has a line of its own if it does not fit.
     private func print(
         _ ink: Style.Ink, _ verdict: String, _ input: FileInput, _ rest: String, to console: inout Console
     ) {

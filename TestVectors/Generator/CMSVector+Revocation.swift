@@ -3,7 +3,7 @@ import Instants
 import SpanASN1
 import SpanPKCS7
 
-// Revocation lists: what they say, and of whom.
+// Revocation lists: their contents and their issuers.
 extension CMSVector {
     static let revocation: [CMSVector] = full + deltas + scopes + extensions
 

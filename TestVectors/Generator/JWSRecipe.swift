@@ -22,7 +22,7 @@ enum JWSStep: Sendable {
     case verifier(@Sendable (inout VerifierOptions) -> Void)
 }
 
-/// Whose keys a chain has; for signed data, unless said otherwise.
+/// The authority whose keys a chain has; for signed data, unless said otherwise.
 struct ChainKeys: Sendable {
     var root = Forge.KeyName.p384Root
     var intermediate = Forge.KeyName.p384Intermediate

@@ -83,7 +83,7 @@ struct JWSExpectation: Codable {
     var file: String
     /// `accepted` or `refused`.
     var verdict: String
-    /// Of what was accepted: its kind, and those of its signed parts.
+    /// The kind of accepted evidence, and those of its signed parts.
     var kinds: [String]?
     var code: String?
     var stage: String?

@@ -95,7 +95,7 @@ struct BothEnvironmentsVerifierTests {
             #expect(decision.refusals.first?.error.code == .environmentMismatch)
             #expect(decision.refusals.first?.error.expected == environment.rawValue && decision.httpStatus == 400)
         }
-        // What names no environment and decides nothing is no fault of who sent it.
+        // The sender is not at fault for evidence that names no environment and decides nothing.
         let unclaim = try JWSBuilder.notification(
             .unclaimSeats, about: "unclaimInfo", .object([.init("unclaimSeatIds", ["1"])])
         ).signed(by: Minted.ellipticAuthority)

@@ -204,7 +204,7 @@ import Testing
             let verifier = try Minted.verifier { $0.bundleIDs = accepted }
             for claim in Claim.all.prefix(2) {
                 let refused = try #require(try error(verifier, claim.evidence(text, "Production")))
-                // Whoever asks for it gets it as it was signed.
+                // The property has the text as it was signed.
                 #expect(refused.found?.utf8.elementsEqual(text.utf8) == true)
                 let description = refused.description
                 #expect(description.unicodeScalars.allSatisfy { $0 == "…" || 0x20..<0x7F ~= $0.value })

@@ -217,7 +217,7 @@ import Testing
         #expect(error?.code == .unusableTrustAnchor)
     }
 
-    /// Whoever reads a file of roots may have been given a whole chain.
+    /// A file of roots may have a whole chain.
     @Test func `a root that cannot be used makes no verifier, and its place and fault are named`() throws {
         let (rsa, elliptic) = try (Minted.authority, Minted.ellipticAuthority)
         let weak = try TestCertificateAuthority(

@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    /// Two layers of four certificates, all of one key in a layer: 16 paths, of which the first leads to the anchor.
+    /// Two layers of four certificates, all of one key in a layer: 16 paths. The first leads to the anchor.
     @Test func `unfinished paths are limited in number`() throws {
         let key = try MintedChain.strangerKey
         let upper = try (1...4 as ClosedRange<UInt8>).map { serial in

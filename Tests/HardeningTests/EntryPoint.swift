@@ -44,12 +44,12 @@ struct EntryPoint: Sendable, CustomStringConvertible {
 
 // MARK: - Limits
 
-/// How many bytes a text may have around a binary receipt of so many: as documented at
+/// The maximum size of a text around a binary receipt of this size, as documented at
 /// `VerificationLimits.maximumReceiptByteCount`.
 func maximumTextByteCount(_ maximumByteCount: Int) -> Int { 2 * maximumByteCount + 65_536 }
 
 extension [UInt8] {
-    /// With line feeds at the end, so that there are so many bytes.
+    /// Padded with line feeds to this number of bytes.
     fileprivate func padded(to count: Int) -> [UInt8] { self + [UInt8](repeating: 0x0A, count: count - self.count) }
 }
 

@@ -6,8 +6,8 @@ import SpanPKCS7
 import TestSupport
 import Testing
 
-/// Every small change to a receipt, warm and cold. What is refused stays refused, and what is still verified says the
-/// same, because the changed bytes are none that a signature covers.
+/// Every small change to a receipt, warm and cold. Refused receipts stay refused. A receipt that still verifies has the
+/// same contents, because no signature covers the changed bytes.
 @Suite(.tamperingTable) struct TamperingTests {
     /// The parts of a receipt that may be changed without a verifier's minding it.
     enum Region: String, CaseIterable {

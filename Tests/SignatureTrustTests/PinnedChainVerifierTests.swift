@@ -303,7 +303,7 @@ import Testing
         #expect(try verdict(algorithms: small) { $0.leafKey = try SigningKey(generating: .rsa(bits: 1024)) }.isAccepted)
     }
 
-    /// RFC 5480, 2.1.1 and 2.2. What is no point of its curve is never given to libcrypto.
+    /// RFC 5480, 2.1.1 and 2.2. A key that is no point of its curve is never given to libcrypto.
     @Test func `keys on elliptic curves name P-256 or P-384, and have a point of its length`() throws {
         func info(_ parameters: [UInt8], _ point: [UInt8]) -> [UInt8] {
             tlv(0x30, tlv(0x30, tlv(6, ASN1ObjectIdentifier.ecPublicKey.content) + parameters) + tlv(3, [0] + point))

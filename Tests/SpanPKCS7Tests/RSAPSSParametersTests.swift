@@ -3,7 +3,7 @@ import SpanPKCS7
 import TestSupport
 import Testing
 
-/// The syntax of the parameters. What a policy accepts of them is in `RSAPSSTests` of CMSTrust.
+/// The syntax of the parameters. For the values that a policy accepts, see `RSAPSSTests` of CMSTrust.
 @Suite struct RSAPSSParametersTests {
     private static let sha256 = "06 09 60 86 48 01 65 03 04 02 01"
     private static let mgf1 = "06 09 2A 86 48 86 F7 0D 01 01 08"

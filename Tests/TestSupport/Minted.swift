@@ -92,7 +92,7 @@ package enum Minted {
     }
 }
 
-/// So many days after 2025-01-01, to the nearest millisecond.
+/// A number of days after 2025-01-01, to the nearest millisecond.
 package func day(_ days: Double) -> Instant {
     Instant(millisecondsSince1970: 1_735_689_600_000 + Int64((days * 86_400_000).rounded()))
 }

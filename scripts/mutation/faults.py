@@ -13,8 +13,8 @@ NOT_GENERATED = "AppStoreReceipt"
 UNCOMPILABLE = BUILD / "uncompilable.json"
 FILE_STRIDE = 1000  # numbers for each file, so that a change of one file leaves the switches of the others as they are
 
-# What MUTANT names is switched on. What is reached is marked in the file that MUTANTS_REACHED
-# names, a byte for each: 1, or 2 for arguments that cannot be swapped.
+# The faults that MUTANT names are switched on. The file that MUTANTS_REACHED names has a byte for each fault that was
+# reached: 1, or 2 for arguments that cannot be swapped.
 SWITCHES = """\
 import Glibc
 

@@ -17,8 +17,8 @@
 // Faults are made in declarations that can refuse: those that throw, with their closures and local functions; and in
 // the initial values of properties. They are not made in what only explains: `throw` statements, whose values locate
 // and describe an error, and assertions. Nor is what a C function returns held true in a `guard` that throws
-// `operationFailed` or `allocationFailed`: libcrypto fails there only for lack of memory, of which no test can choose
-// the place.
+// `operationFailed` or `allocationFailed`: libcrypto fails there only for lack of memory, and no test can choose the
+// place.
 //
 // A fault is named by its declaration, operator and text, and by a number where these are not unique in the module. It
 // keeps its name when something else in the file changes.

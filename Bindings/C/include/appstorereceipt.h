@@ -29,9 +29,9 @@
  *
  * Pointers and ownership
  *     Inputs are read during the call only; nothing keeps a pointer to them. A pointer to bytes may be NULL if its
- *     length is 0. What a function returns through char ** belongs to the caller, who frees it with asr_free(). What
- *     asr_options_new() and asr_verifier_new() return belongs to the caller, who frees it with the function of its
- *     type. The pointers of asr_version() are valid until the process ends.
+ *     length is 0. The caller owns the text that a function returns through char **, and frees it with asr_free(). The
+ *     caller owns the object that asr_options_new() or asr_verifier_new() returns, and frees it with the function of
+ *     its type. The pointers of asr_version() are valid until the process ends.
  *
  * Encoding
  *     Strings that are passed end in NUL and are UTF-8. JSON is one object in UTF-8, without line breaks, and ends in a
@@ -58,7 +58,7 @@
  *
  * Errors of the caller
  *     ASR_USAGE is returned for a NULL where a value is required, and for an option that cannot be read: also by
- *     asr_verifier_new() for options of which one could not be read, so that ignoring the status of a setting accepts
+ *     asr_verifier_new() if any of the options could not be read, so that ignoring the status of a setting accepts
  *     nothing. A pointer that is neither NULL nor valid is undefined behaviour, as everywhere in C.
  *
  * ABI

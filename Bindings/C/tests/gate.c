@@ -1,4 +1,4 @@
-/* Two threads that fork at the same time, of which one takes longer than the other waits. */
+/* Two threads that fork at the same time; one takes longer than the other waits. */
 #include "CProcess.h"
 #include <pthread.h>
 #include <stdio.h>

@@ -616,8 +616,7 @@ _conversions: dict[str, Callable[[Any], bytes]] = {
 
 
 def _set(options: int, name: str, kind: str, value: Any) -> None:
-    """Sets an option. What is present but empty, or of another type, is an error: it could mean every app, or any
-    age."""
+    """Sets an option. A value that is empty, or of another type, is an error: it could mean every app, or any age."""
     if value is _absent:
         return
     is_list = kind in ("texts", "certificates") and not isinstance(value, (str, bytes, bytearray, memoryview))

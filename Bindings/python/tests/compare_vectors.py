@@ -23,7 +23,7 @@ vectors = Path(sys.argv[1])
 
 
 def payload(jws):
-    """The members of a JWS's payload, of which nothing is known; none if it is not readable."""
+    """The unverified members of a JWS's payload; none if it is not readable."""
     try:
         part = jws.split(".")[1]
         members = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from . import VerifierOptions
 
 _ROWS, _BYTES = 1000, 1 << 26
-"""The verdicts that are in memory at once: so many, or so much text and one more."""
+"""The maximum number of verdicts in memory at once, and of bytes of their text, which the last one may exceed."""
 
 _text, _number, _flag, _time = pa.string(), pa.int64(), pa.bool_(), pa.timestamp("us", "UTC")
 

@@ -22,7 +22,7 @@ import StrictText
 /// - A purchase counts from its purchase date. `clockAllowance` accepts a clock that is a little slow, so that a
 ///   purchase made a second ago is not "not yet". It never delays a revocation, an upgrade or the end of a period.
 /// - If several pieces of evidence describe a transaction, they are merged value by value. If two contradict each
-///   other, the one that Apple signed later counts. What evidence cannot say is missing, not false.
+///   other, the one that Apple signed later counts. A fact that evidence cannot state is missing, not false.
 /// - The type of a product that `productTypes` states fills in what evidence does not say. If the evidence says another
 ///   type, or has an end that only a subscription that renews has, the evidence counts, and ``Item/typeSource`` says
 ///   so.
@@ -300,7 +300,7 @@ extension Entitlements {
     /// How long a non-renewing subscription lasts, which only the app knows.
     @nonexhaustive
     public enum Length: Hashable, Sendable {
-        /// So many days of 24 hours, as `productTypes` states it.
+        /// The number of days of 24 hours that `productTypes` states.
         case days(Int)
         /// It was not among `productTypes`.
         case unknown

@@ -468,7 +468,7 @@ struct Periods {
 }
 
 extension Array {
-    /// Returns the elements in the order of their keys, of which each is made once.
+    /// Returns the elements in the order of their keys. Makes each key once.
     fileprivate func sorted<Key>(by key: (Element) -> Key, _ precedes: (Key, Key) -> Bool) -> [Element] {
         guard count > 1 else { return self }
         let keys = map(key)

@@ -16,7 +16,7 @@ struct PurchaseKeys: Hashable {
     }
 }
 
-/// Who has a purchase, as far as its keys tell owners apart.
+/// The owner of a purchase, as far as its keys tell owners apart.
 private enum Owner: Hashable {
     case buyer
     /// A member of a family. Apple has signed the app transaction since 2025; before, the member has an original
@@ -24,7 +24,7 @@ private enum Owner: Hashable {
     case familyMember(appTransactionID: UTF8Bytes?)
     /// A member of a group, to whom a seat is assigned, and who can share the buyer's original transaction.
     case groupMember(appTransactionID: UTF8Bytes)
-    /// A member of a group of whom Apple signed no app transaction.
+    /// A member of a group, without an app transaction that Apple signed.
     case memberOfTransaction(id: UTF8Bytes)
 
     /// As one transaction says it; `nil` if it is a receipt's.
@@ -70,7 +70,7 @@ extension PurchaseKeys {
     /// The keys of all transactions of a period, in their order.
     ///
     /// The key is that of the earliest date. The former ones are those of the other transactions and dates, those of
-    /// whom the purchase was taken to be of when less was known, and those before a migration.
+    /// the owners assumed when less was known, and those before a migration.
     static func keys(of period: [Source]) -> [PurchaseKeys?] {
         var indices: [Owner: [Int]] = [:]
         for (index, owner) in owners(of: period.map(\.purchase)).enumerated()
@@ -160,7 +160,7 @@ extension Purchase {
         }
         signed += owner.text
         guard let digest = try? Fingerprint(of: signed.span) else { return nil }
-        // The digest has all of the app's id. What people read is a part of it that is safe everywhere.
+        // The digest has all of the app's id. The readable part has only characters that are safe everywhere.
         let app = (bundleID ?? "").utf8.prefix(155).map { byte -> UInt8 in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

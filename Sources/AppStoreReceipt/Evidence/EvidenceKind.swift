@@ -135,7 +135,7 @@ extension UnverifiedEvidence {
         }
     }
 
-    /// The certificates in evidence of which nothing is verified (DER); empty if they cannot be read.
+    /// The certificates in unverified evidence (DER); empty if they cannot be read.
     package static func certificates(in received: ReceivedEvidence, _ input: Span<UInt8>) -> [[UInt8]] {
         do throws(VerificationError) {
             return try received.read(in: input, AcceptedForm(VerificationLimits())) {

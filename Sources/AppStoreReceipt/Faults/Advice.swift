@@ -54,10 +54,10 @@ struct Advice: ExpressibleByArrayLiteral, ExpressibleByStringInterpolation, Send
         /// A sentence about what only the Swift API has: limits, algorithms and methods.
         static func inSwift(_ sentence: Sentence) -> Sentence { sentence.when { $0.surface == .swift } }
 
-        /// A sentence for who runs the command.
+        /// A sentence for the person who runs the command.
         static func inCommand(_ sentence: Sentence) -> Sentence { sentence.when { $0.surface == .command } }
 
-        /// A sentence for everybody but who runs the command.
+        /// A sentence for everybody except the person who runs the command.
         static func beyondCommand(_ sentence: Sentence) -> Sentence { sentence.when { $0.surface != .command } }
 
         private func when(_ condition: @escaping @Sendable (Audience) -> Bool) -> Sentence {
@@ -121,7 +121,7 @@ extension Surface {
 
 /// Whom advice is for: the surface whose names it uses, and what is known of the verifier.
 @_spi(Surfaces) public struct Audience: Sendable {
-    /// Whose signatures the verifier accepts.
+    /// The authorities whose signatures the verifier accepts.
     package enum Trust: Sendable { case unknown, apple, roots, storeKitTesting }
 
     package let surface: Surface
@@ -148,7 +148,7 @@ extension Surface {
     @_spi(Surfaces) public static func user(of surface: Surface) -> Audience { Audience(surface) }
     /// The clients of the server that have a token. They cannot change its settings.
     @_spi(Surfaces) public static let httpClient = Audience(.server, isClient: true)
-    /// Whoever reaches the server.
+    /// Everybody who can reach the server.
     @_spi(Surfaces) public static let httpStranger = Audience(.server, isClient: true, mayKnowSettings: false)
     package static let swift = Audience(.swift)
 }

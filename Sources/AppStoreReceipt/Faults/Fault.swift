@@ -2,11 +2,11 @@
 ///
 /// The rows stand in `Fault+Table.swift`. Everything that a surface says about an error comes from its row.
 @_spi(Surfaces) public struct Fault: Sendable {
-    /// Who is at fault. Categories, statuses and what is worth another attempt follow from this alone.
+    /// The party at fault. Categories, statuses and what is worth another attempt follow from this alone.
     public enum Party: String, Sendable, CaseIterable {
         /// The client: other evidence can be accepted.
         case client
-        /// Whoever made the evidence: it is well formed, but not signed by a trusted authority.
+        /// The maker of the evidence: it is well formed, but not signed by a trusted authority.
         case forger
         /// This version of the library: it cannot read what a trusted authority signed.
         case library
@@ -39,7 +39,7 @@
         makeAdvice = advice
     }
 
-    /// The fault of evidence that was cut off, of which the lengths are known.
+    /// The fault of truncated evidence with known lengths.
     func with(_ truncation: Truncation) -> Fault {
         Fault(code, stage, .client, InputError.Kind.truncated.fault.explanation, { .cutOff(truncation.cut) })
     }
@@ -67,8 +67,8 @@ extension Fault.Party {
         }
     }
 
-    /// The category if the evidence is one piece of several. What the library or the options cannot decide is then a
-    /// refusal of that piece alone.
+    /// The category if the evidence is one piece of several. If the library or the options cannot decide, only that
+    /// piece is refused.
     @_spi(Surfaces) public var categoryAmongOthers: VerificationError.Category {
         switch self {
         case .library, .configuration: .client

@@ -1,4 +1,4 @@
-/// The refusals of surfaces, of which no verifier knows: their evidence was not looked at.
+/// Refusals that surfaces make before a verifier looks at the evidence.
 package enum SurfaceFault: String, CaseIterable, Sendable {
     case unreadableFile = "unreadable-file"
     case tooMuchEvidence = "too-much-evidence"

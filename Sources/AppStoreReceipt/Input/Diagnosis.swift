@@ -99,7 +99,7 @@ struct Diagnosis {
 
     init(_ unwrapper: Unwrapper) { self.unwrapper = unwrapper }
 
-    /// - Parameter isDecoded: Whether the text was in base64. What is in that, in base64 again, has no name.
+    /// - Parameter isDecoded: Whether the text was in base64. A text that is in base64 twice has no name.
     func finding(in text: Span<UInt8>, isDecoded: Bool = false) -> Finding? {
         if text.isContainerBeginning { return truncation(text, arrived: text.count, in: text) }
         if text.isUTF16 { return Finding(kind: .utf16) }

@@ -4,7 +4,7 @@ import StrictText
 struct JSONSurvey {
     /// How deep objects and arrays are looked into.
     private static let maximumDepth = 8
-    /// The longest pointer to a member that is told, in bytes.
+    /// The length limit of a reported pointer to a member, in bytes.
     private static let maximumPointerCount = 256
 
     private let unwrapper: Unwrapper

@@ -16,7 +16,7 @@ package struct ReceivedEvidence: Sendable {
     private let fault: VerificationError?
     /// The only kind that the caller accepts, with which what is in a wrapper is read; `nil` for any.
     private var acceptedKind: EvidenceKind?
-    /// Whether the evidence may be in a wrapper. What must be of a kind that Apple's server sends may not.
+    /// Whether the evidence may be in a wrapper. Evidence of a kind that only Apple's server sends may not.
     private var mayBeWrapped = false
 
     /// Finds out what was received.

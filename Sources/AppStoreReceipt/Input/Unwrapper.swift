@@ -357,8 +357,8 @@ extension Span<UInt8> {
 
     /// The bytes without percent-encoding; `nil` if there is none, or a malformed one.
     ///
-    /// - Parameter isForm: Whether `+` stands for a space, as in a form, if another `+` is encoded. Who encodes none
-    ///   means what he writes.
+    /// - Parameter isForm: Whether `+` stands for a space, as in a form, if another `+` is encoded. A client that
+    ///   encodes none means a literal `+`.
     fileprivate func percentDecoded(isForm: Bool = false) -> [UInt8]? {
         var (isEncoded, isPlusEncoded) = (false, false)
         for position in indices where self[position] == UInt8(ascii: "%") {

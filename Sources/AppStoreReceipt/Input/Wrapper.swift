@@ -86,7 +86,7 @@ extension Wrapper {
     /// A member that can have evidence, in the object of a wrapper or in one that Apple sends.
     struct Member: Sendable {
         let path: [String]
-        /// The wrappers of which it is a member; none for the objects that are read without a wrapper.
+        /// The wrappers that have it as a member; none for the objects that are read without a wrapper.
         let wrappers: [Wrapper]
     }
 

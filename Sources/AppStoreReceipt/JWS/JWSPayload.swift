@@ -22,7 +22,7 @@ public struct Verified<Payload: JWSPayload>: Hashable, Sendable {
     public let payload: Payload
     /// The signer and the date of the verification.
     public let verification: SignerVerification
-    /// What the payload does not name, and the notification names of which it is a part.
+    /// The values missing from the payload that its notification names.
     let inherited: JWSSubject?
 
     /// Accesses a property of the payload, such as `verified.productID`.
@@ -81,7 +81,7 @@ struct JWSSubject: Hashable {
         }
     }
 
-    /// Takes what is missing from the notification of which the payload is a part.
+    /// Takes missing values from the payload's notification.
     func inheriting(_ other: JWSSubject?) -> JWSSubject {
         guard let other else { return self }
         var subject = self

@@ -23,7 +23,7 @@ struct JWSVerifier: Sendable {
 
     /// Verifies a JWS that must be of one kind.
     ///
-    /// - Parameter inherited: What the notification names of which the JWS is a part.
+    /// - Parameter inherited: The values that the JWS's notification names.
     func verify<Payload: JWSClaims>(
         _ text: Span<UInt8>, inheriting inherited: JWSSubject? = nil
     ) throws(VerificationError) -> Verified<Payload> {

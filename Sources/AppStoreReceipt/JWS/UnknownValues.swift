@@ -80,7 +80,7 @@ struct KnownValues: Sendable {
         texts.contains { $0.count == range.count && text[range].elementsEqual($0) } || containsOtherwise(text, range)
     }
 
-    /// Letters can be escaped. What is not a string, such as an object, is no known value.
+    /// Letters can be escaped. A value that is not a string, such as an object, is unknown.
     private func containsOtherwise(_ text: [UInt8], _ range: Range<Int>) -> Bool {
         guard text[range].contains(UInt8(ascii: "\\")) else { return false }
         var cursor = JSONCursor(text.span, from: range.lowerBound)

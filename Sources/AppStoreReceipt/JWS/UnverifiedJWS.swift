@@ -9,7 +9,7 @@ package struct UnverifiedJWS: Sendable {
     /// The payload, then its signed parts.
     let parts: [EvidencePart]
 
-    /// Decodes a JWS. Its header and its payload are JSON objects; of which kind, does not matter.
+    /// Decodes a JWS. Its header and its payload are JSON objects of any kind.
     package init(_ text: Span<UInt8>) throws(VerificationError) {
         let part: EvidencePart
         (header, headerRecord, part) = try Self.decode(text)

@@ -10,8 +10,8 @@ extension JSONWriter {
     /// `{"file":…,"verified":true,"schema":1,"trust":{…},"receipt":{…}}`, or
     /// `{"file":…,"verified":false,"schema":1,"error":{…}}`. A JWS stands under the name of its kind, and the parts of
     /// a notification after it under theirs:
-    /// `{"file":…,"verified":true,"schema":1,"trust":{…},"notification":{…},"transaction":{…},"renewal_info":{…}}`.
-    /// What has no purchases has `"nothing":"empty-in-app"` or `"nothing":"no-product"` at the end.
+    /// `{"file":…,"verified":true,"schema":1,"trust":{…},"notification":{…},"transaction":{…},"renewal_info":{…}}`. A
+    /// verdict without purchases has `"nothing":"empty-in-app"` or `"nothing":"no-product"` at the end.
     ///
     /// - Parameters:
     ///   - place: where the input came from, for the member `file` or `line`.

@@ -159,8 +159,8 @@ extension Span<UInt8> {
 }
 
 extension UInt64 {
-    /// The value of an INTEGER's content, 1 to 8 octets of which the first is the lowest byte of this word; `nil` when
-    /// it is negative or not in the fewest octets: the first nine bits must not all be 0 (X.690, 8.3.2).
+    /// The value of an INTEGER's content, 1 to 8 octets, the first in the lowest byte of this word; `nil` when it is
+    /// negative or not in the fewest octets: the first nine bits must not all be 0 (X.690, 8.3.2).
     @inline(__always)
     fileprivate func minimalInteger(octetCount: UInt64) -> UInt64? {
         let content = byteSwapped

@@ -23,7 +23,7 @@ struct StoredField<Record>: Sendable {
     /// Takes the field of a record that was signed later.
     let merge: Merge
 
-    /// The value of a field after merging two records, of which the second was signed later.
+    /// The value of a field after merging a record with one that was signed later.
     typealias Merge = @Sendable (inout Record, _ later: Record) -> Void
 
     // The compiler makes a direct access of a key path that stands where it is used, as an autoclosure does; each use

@@ -7,7 +7,7 @@ import StrictText
 /// table are ignored, so that a later version can add fields.
 protocol StoredRecord: StoredValue {
     static var table: StoredTable<Self> { get }
-    /// A value of which all required fields are yet to be set.
+    /// A value without its required fields, to be set later.
     static var blank: Self { get }
 }
 

@@ -213,8 +213,8 @@ extension PurchaseOffer {
 }
 
 extension Verified where Payload == TransactionInfo {
-    /// The purchase; `nil` for a transaction without a purchase date, an app or an environment. What the transaction of
-    /// a notification does not name, the app or the environment, is that of the notification.
+    /// The purchase; `nil` for a transaction without a purchase date, an app or an environment. If the transaction of a
+    /// notification does not name the app or the environment, it has those of the notification.
     ///
     /// No transaction that Apple signed is known to lack the date. A policy that asks for the app and the environment
     /// accepts none that lacks them.

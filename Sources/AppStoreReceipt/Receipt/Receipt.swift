@@ -166,6 +166,6 @@ extension Receipt: Hashable {
 
     /// Hashes the whole payload, once for a value and its copies.
     ///
-    /// Whoever sends the receipts of a set cannot choose their hashes.
+    /// Hashes are seeded, so an attacker cannot choose receipts that collide in a set.
     public func hash(into hasher: inout Hasher) { hasher.combine(storage.payloadHash) }
 }

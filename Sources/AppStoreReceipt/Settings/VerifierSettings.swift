@@ -2,7 +2,7 @@ public import SignatureTrust
 import Instants
 import StrictText
 
-/// What a surface was told about its verifier, value by value.
+/// The settings of a surface's verifier, value by value.
 @_spi(Surfaces) public struct VerifierSettings: Sendable {
     /// What the verifier is for, which decides about what nobody said.
     @_spi(Surfaces) public enum Purpose: Sendable {

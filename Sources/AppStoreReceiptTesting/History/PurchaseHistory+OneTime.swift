@@ -69,8 +69,8 @@ extension PurchaseHistory {
     /// Records that the customer restored a transaction.
     ///
     /// The restored transaction has a new id, and keeps the original transaction id and the web order line item id. A
-    /// period keeps its purchase date; the purchase date of any other product is the date it was restored. What happens
-    /// to one of the two happens to both.
+    /// period keeps its purchase date; the purchase date of any other product is the date it was restored. A change of
+    /// one changes both.
     ///
     /// - Parameters:
     ///   - transaction: The transaction to restore.

@@ -1,6 +1,6 @@
 public import AppStoreReceipt
 
-// Subscriptions of several seats. What Apple does not document is noted at the methods.
+// Subscriptions of several seats. The methods note behavior that Apple does not document.
 
 extension PurchaseHistory {
     /// Records the first period of a subscription of several seats.
@@ -10,7 +10,7 @@ extension PurchaseHistory {
     ///   - group: The identifier of the subscription group.
     ///   - period: The length of the period.
     ///   - seats: The number of seats.
-    ///   - invitationManagement: Who invites the members.
+    ///   - invitationManagement: The party that invites the members.
     ///   - date: The start of the period.
     ///   - price: The price of one seat, in thousandths of the currency's unit.
     public mutating func subscribe(

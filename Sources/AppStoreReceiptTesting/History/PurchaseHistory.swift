@@ -122,7 +122,7 @@ public struct PurchaseHistory: Sendable {
         var ownershipType = OwnershipType.purchased
         var reason = TransactionReason.purchase
         var appAccountToken: String?
-        /// Who invites members to the seats; `nil` for what has no seats.
+        /// The party that invites members to the seats; `nil` for a purchase without seats.
         var invitationManagement: InvitationManagement?
         /// The number of the transaction to whose period this one added seats.
         var addsTo: Int?

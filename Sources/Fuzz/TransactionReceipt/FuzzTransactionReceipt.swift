@@ -3,9 +3,9 @@ import AppStoreReceiptTesting
 import FuzzSupport
 import StrictText
 
-// Transaction receipts: the input as it is, and as the `purchase-info` of a receipt that is signed. What verifies is
-// what was signed; a verifier that knows the chain and one that has seen nothing agree; a property list is read as a
-// simple reader reads it.
+// Transaction receipts: the input as it is, and as the `purchase-info` of a receipt that is signed. Verified contents
+// are the signed contents; a verifier that knows the chain and one that has seen nothing agree; a property list is read
+// as a simple reader reads it.
 
 @_cdecl("LLVMFuzzerTestOneInput")
 func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {

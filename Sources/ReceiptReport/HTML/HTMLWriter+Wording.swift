@@ -4,7 +4,7 @@ public import Instants
 @_spi(Surfaces) public enum Slot {
     /// A text from outside.
     case text(String)
-    /// A text of which more is shown: a sentence, that the ledger keeps short.
+    /// A text with a higher length limit: a sentence, which the ledger keeps short.
     case sentence(String)
     case number(Int)
     case date(Instant)

@@ -41,8 +41,8 @@ extension ReportPiece {
 
     /// The certificates from the root to the signer that the verifier found; `nil` if one of them is not at hand.
     ///
-    /// The verification names the signer and the root by their fingerprints. What is between them is found by the names
-    /// of issuers.
+    /// The verification names the signer and the root by their fingerprints. The certificates between them are found by
+    /// the names of issuers.
     func verifiedChain(_ trust: AppStoreTrust) -> [CertificateFacts]? {
         guard let verification else { return nil }
         let anchors: [TrustAnchor] =

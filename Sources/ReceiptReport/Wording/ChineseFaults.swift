@@ -6,7 +6,7 @@ enum ChineseFaults {
     /// What is wrong.
     static func explanation(of fault: Fault) -> String { explanations[fault.explanation] ?? fault.explanation }
 
-    /// What to do: by the code, and otherwise by who is at fault.
+    /// What to do: by the code, or else by the party at fault.
     static func advice(on fault: Fault) -> String {
         if let advice = advice[fault.code] { return advice }
         return switch (fault.party, fault.stage) {

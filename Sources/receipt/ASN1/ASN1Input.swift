@@ -55,7 +55,7 @@ enum ASN1Input {
 
 enum ASN1InputError: Error, Hashable {
     case empty
-    /// A file of which only the beginning was read.
+    /// A file that is too large to be read to its end.
     case tooLarge
     case pem(PEMFileError)
     case json(VerificationError)

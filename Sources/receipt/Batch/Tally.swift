@@ -15,7 +15,8 @@ enum LineResult: Sendable {
 }
 
 extension LineResult {
-    /// Whether the verdict is printed. What this host could not check is no refusal, and always is.
+    /// Whether the verdict is printed. The verdict on evidence that this host could not check is no refusal, and is
+    /// always printed.
     func isPrinted(by only: BatchWorker.Verdict?) -> Bool {
         switch (self, only) {
         case (_, nil), (.verified, .verified), (.refused, .refused), (.refused(_, .unusable), _): true

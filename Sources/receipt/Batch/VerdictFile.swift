@@ -179,9 +179,9 @@ private struct Verdict {
 
     /// Reads the members of the object; `nil` if the text is not one complete verdict.
     ///
-    /// A `JSONCursor` would refuse what is nested as deeply as it allows in the input: it is a level deeper here. What
-    /// this loop accepts is no cut-off verdict, and none with another line after its beginning: that line's first name
-    /// would be outside of a string.
+    /// A `JSONCursor` would refuse what is nested as deeply as it allows in the input: it is a level deeper here. A
+    /// line that this loop accepts is no truncated verdict, and none with another line after its beginning: that line's
+    /// first name would be outside of a string.
     init?(_ text: Span<UInt8>) {
         var (hasVerdict, isVerified, isInError) = (false, false, false)
         var (code, party): (String, String) = ("", "")

@@ -38,7 +38,7 @@ struct PurchaseEndpoint {
     }
 }
 
-/// What the client is told about a transaction.
+/// The answer to the client about a transaction.
 enum Outcome: Equatable {
     /// What the transaction gives now. It replaces what the transaction gave before: set the quantity, and do not add
     /// it.
@@ -49,7 +49,7 @@ enum Outcome: Equatable {
     var mayFinish: Bool { ![.notYours, .tooEarly, .notGrantable].contains(self) }
 }
 
-/// Who owns which purchases.
+/// The owners of the purchases.
 struct Ledger {
     /// The products that you sell, with their types: old evidence does not say them.
     let catalog: ProductCatalog
@@ -93,8 +93,8 @@ struct Ledger {
         return known == nil ? .granted(item.access) : .alreadyYours(item.access)
     }
 
-    /// Gives what an account was granted when less was known the key that it has now. What another account was granted
-    /// under a former key is another purchase.
+    /// Replaces the former keys of an account's grants by the current key. A grant of another account under a former
+    /// key is another purchase.
     private mutating func take(_ item: Entitlements.Item, as key: String, for account: String) {
         let own = keys[item.transactionID].map { [$0] } ?? []
         for former in item.formerPurchaseKeys + own where former != key && granted[former]?.account == account {
@@ -232,7 +232,7 @@ extension PurchaseEndpoint {
         return Data(try receipt.signed(by: Minted.authority)).base64EncodedString()
     }
 
-    /// What each account is told that has changed.
+    /// The changes that each account is notified of.
     private mutating func changes(_ body: String) throws -> [String: [Entitlements.Access]] {
         try endpoint.follow(body).mapValues { Array($0.changes.values) }
     }

@@ -363,7 +363,8 @@ struct LaterRevocation: CustomTestStringConvertible, Sendable {
         }
     }
 
-    /// Half of four was refunded on day 3, which Apple signed on day 3. What is signed on day 6, and what is left then.
+    /// Half of four was refunded on day 3, which Apple signed on day 3. Each row has what is signed on day 6, and what
+    /// is left then.
     @Test(arguments: LaterRevocation.all)
     func `the facts of a revocation count together, as they were signed last`(later: LaterRevocation) throws {
         var half = Transaction.consumable("1", 0, quantity: 4, revoked: 3, percentage: 50_000)

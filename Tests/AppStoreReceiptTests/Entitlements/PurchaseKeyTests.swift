@@ -166,7 +166,7 @@ import Testing
     }
 
     @Test func `no former key of a purchase is the key of another`() throws {
-        // Two periods of which copies were restored together, before either ended.
+        // Two periods whose copies were restored together, before either ended.
         var (copy, other) = (Transaction.period("2", 10..<30), Transaction.period("3", 10..<60))
         (copy.item, other.item) = ("91", "93")
         let purchases = try [Transaction.period("1", 0..<30), copy, other].map { try $0.purchase() }
@@ -196,7 +196,7 @@ import Testing
         let evidence: VerifiedEvidence
     }
 
-    /// A random history of a buyer and members, of whom one group shares the buyer's original transaction.
+    /// A random history of a buyer and members. One group shares the buyer's original transaction.
     private struct History {
         private(set) var pieces: [Piece] = []
         /// How many purchases each account has.

@@ -29,7 +29,7 @@ import Testing
         "renewal_offer": "null", "as_of": #""2025-01-06T00:00:00Z""#,
     ]
 
-    /// What a subscription has of which no renewal information counts.
+    /// The state of a subscription without usable renewal information.
     private static let unknown = [
         "original_transaction_id", "environment", "bundle_id", "product_id", "subscription_group_id", "gives_access",
         "until",

@@ -27,7 +27,7 @@ import Testing
         let escaped = try Self.error(#"{"Store":"AppleAppStore","Payload":"\u004dIIC*"}"#)
         #expect(escaped.code == .invalidBase64 && escaped.offset == nil && escaped.offsetBase == nil)
         #expect(escaped.json.contains(#","offset":null,"#) && !escaped.json.contains("offset_in"))
-        // Whose position is in the signed contents, or nowhere, has no other than that.
+        // An error with its position in the signed contents, or nowhere, has no other position.
         #expect(try Self.error(#"{"Store":"AppleAppStore","Payload":"\u004d"}"#).json.contains(#""offset":null"#))
         #expect(try !Self.error("200000000000001").json.contains("null"))
     }

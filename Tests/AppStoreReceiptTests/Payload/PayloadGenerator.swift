@@ -1,8 +1,8 @@
 import AppStoreReceiptTesting
 import TestSupport
 
-/// Makes payloads of which most are right and some are wrong in one place, with everything that decoders take shortcuts
-/// by at its edges.
+/// Makes payloads. Most are right and some are wrong in one place, with everything that decoders take shortcuts by at
+/// its edges.
 struct PayloadGenerator {
     var random: SeededGenerator
     /// One attribute in this many has a fault.

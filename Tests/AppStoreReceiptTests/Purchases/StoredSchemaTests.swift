@@ -4,8 +4,8 @@ import Testing
 
 @_spi(Ledger) @testable import AppStoreReceipt
 
-/// Stored purchases outlive a version of this library. Whoever changes one of these objects raises the number of the
-/// schema, and reads both.
+/// Stored purchases outlive a version of this library. If you change one of these objects, raise the number of the
+/// schema, and read both.
 struct StoredSchemaTests {
     private static let purchase = """
         {"schema":1,"product_id":"com.example.app.monthly","product_type":"Auto-Renewable Subscription","quantity":1,

@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    /// Whoever chooses the receipts of a set must not choose their hashes: 4,000 that shared one took 87 s.
+    /// An attacker who chooses the receipts of a set must not choose their hashes: 4,000 that shared one took 87 s.
     @Test func `receipts that differ anywhere hash differently`() throws {
         let payload = try builder().payload()
         var receipts = Set<Receipt>()

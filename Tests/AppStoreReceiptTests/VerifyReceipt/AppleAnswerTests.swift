@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppStoreReceipt
 
-/// Our answers beside Apple's, for the receipts of which both are at hand.
+/// Our answers beside Apple's, for the receipts that have both.
 struct AppleAnswerTests {
     /// The names of the receipts with an answer in a file of the given kind.
     private static func names(_ suffix: String) -> [String] {

@@ -1,4 +1,4 @@
-// Whoever passes purchases says what is known of their renewals, so that none is forgotten.
+// Passing purchases requires their renewals, so that none is forgotten.
 import AppStoreReceipt
 
 func items(_ evidence: VerifiedEvidence) -> Int {

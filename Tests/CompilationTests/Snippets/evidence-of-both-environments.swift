@@ -1,4 +1,4 @@
-// A verifier of both environments says of which the evidence is, so that no sandbox is taken for production.
+// A verifier of both environments names that of the evidence, so that no sandbox is taken for production.
 import AppStoreReceipt
 
 func purchases(_ body: String, _ verifier: BothEnvironmentsVerifier) throws -> [VerifiedPurchase] {

@@ -55,7 +55,7 @@ extension Library {
         return unsafe Options.change(options) { settings in
             guard let setting, let value else { return false }
             if setting.row.kind == .certificates { return settings.add(certificates: value, to: setting) }
-            // A text for C ends at its first NUL. What would follow must not be lost.
+            // A text for C ends at its first NUL: text after a NUL must not be lost.
             guard !value.contains(0), let text = String(validating: value, as: UTF8.self) else { return false }
             return (try? settings.add(text, to: setting)) != nil
         }

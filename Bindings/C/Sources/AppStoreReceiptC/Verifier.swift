@@ -7,7 +7,7 @@ import Synchronization
 /// It has no lock: all its state is the library's, or atomic.
 final class Verifier: Sendable {
     let verifier: AppStoreVerifier
-    /// Whose names of the options advice has.
+    /// The surface whose option names advice uses.
     let surface: Surface
     /// What the app states of its products.
     let productTypes: ProductCatalog

@@ -77,7 +77,7 @@ struct Expectation {
 extension Case {
     /// Calls the Swift library, without the C ABI.
     ///
-    /// - Parameter surface: Whose names of the options advice has.
+    /// - Parameter surface: The surface whose option names advice uses.
     func expectation(_ read: (String) -> [UInt8], for surface: Surface = .c) throws -> Expectation {
         let options = options
         var policy = VerificationPolicy(
