@@ -83,9 +83,12 @@ struct EntitlementNames: Sendable {
             for item in items where item.purchase.undecidable == nil && item.length != .unknown {
                 guard case .notYet(let start) = item.access, start <= end, item.purchase.productType != .consumable
                 else { continue }
-                // A non-consumable has no end.
-                guard let next = item.accessEndDate else { return }
-                end = max(end, next)
+                if let next = item.accessEndDate {
+                    end = max(end, next)
+                } else if item.purchase.productType == .nonConsumable, item.quantity > 0 {
+                    // It has no end.
+                    return
+                }
             }
             until = end
         }

@@ -89,6 +89,7 @@ import Testing
                 Bought(id: "1", product: "pro.month"),
                 Bought(id: "2", product: "pro.year", type: .consumable, days: 3..<4, isRevoked: true),
                 Bought(id: "3", product: "both", type: .nonRenewingSubscription, days: 3..<4, isRevoked: true),
+                Bought(id: "4", product: "both", type: ProductType(rawValue: "Another"), days: 3..<4),
             ], premium: until(29)),
         Case("a consumable gives no access", [Bought(id: "1", product: "pro.year", type: .consumable)]),
         Case("two names of one product", [Bought(id: "1", product: "both")], premium: until(29), news: until(29)),
