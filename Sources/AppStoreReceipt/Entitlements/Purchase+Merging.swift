@@ -25,7 +25,7 @@ struct PurchaseOrder {
 /// The place of evidence about a transaction or a subscription: by the date of its signature.
 ///
 /// What was signed together is ordered so that a revocation, the larger part of two, an upgrade and the larger values
-/// count, and then by its text. The longer text of renewal information counts: an earlier version of this library
+/// count, and then by its text without the price, which decides nothing. The longer text of renewal information counts: an earlier version of this library
 /// stored fewer of its values.
 struct SignatureOrder {
     private let values: (Instant, Int64, Int64, Int64, Int64, Int64)
@@ -37,7 +37,9 @@ struct SignatureOrder {
             purchase.isUpgraded == true ? 1 : 0,
             (purchase.expiresDate ?? .distantPast).millisecondsSince1970, purchase.purchaseDate.millisecondsSince1970
         )
-        text = purchase.text
+        var deciding = purchase
+        deciding.takePrice(of: nil)
+        text = deciding.text
     }
 
     init(_ renewal: SubscriptionRenewal) {
@@ -82,6 +84,48 @@ extension Purchase {
     /// Whether the evidence would say that only a part was revoked. A receipt, which does not say whether the purchase
     /// was upgraded either, would not.
     private var saysRevokedPart: Bool { isUpgraded != nil || revocationType != nil || revocationPercentage != nil }
+}
+
+/// The place of a price among those that Apple signed for a transaction: by the date of its signature, and then by its
+/// values. What says no price comes before what does.
+private struct PriceOrder {
+    private let values: (isKnown: Int, date: Instant, price: Int64)
+    private let names: (currency: UTF8Bytes, storefront: UTF8Bytes)
+    var date: Instant { values.date }
+
+    /// Returns `nil` for a purchase whose evidence says nothing of its price.
+    init?(_ purchase: Purchase) {
+        if case (nil, nil, nil) = (purchase.price, purchase.currency, purchase.storefront) { return nil }
+        values = (
+            purchase.price == nil ? 0 : 1, purchase.priceSignedDate ?? purchase.signedDate, purchase.price ?? 0
+        )
+        names = (UTF8Bytes(purchase.currency ?? ""), UTF8Bytes(purchase.storefront ?? ""))
+    }
+
+    static func < (lhs: Self, rhs: Self) -> Bool {
+        lhs.values == rhs.values ? lhs.names < rhs.names : lhs.values < rhs.values
+    }
+}
+
+extension Purchase {
+    /// Takes the price, the currency and the storefront of the two that count, which count together.
+    ///
+    /// - Parameter signedDate: The date of the signature after the merge.
+    @_spi(Ledger) public mutating func mergePrice(_ other: Purchase, signedDate: Instant) {
+        let (mine, others) = (PriceOrder(self), PriceOrder(other))
+        var date = mine?.date
+        if let others, mine.map({ $0 < others }) ?? true {
+            takePrice(of: other)
+            date = others.date
+        }
+        priceSignedDate = date == signedDate ? nil : date
+    }
+
+    /// Takes the price, the currency and the storefront, or the want of them.
+    @_spi(Ledger) public mutating func takePrice(of other: Purchase?) {
+        (price, currency, storefront) = (other?.price, other?.currency, other?.storefront)
+        priceSignedDate = other?.priceSignedDate
+    }
 }
 
 extension Purchase {

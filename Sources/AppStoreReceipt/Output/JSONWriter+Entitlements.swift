@@ -81,6 +81,14 @@ extension Entitlements.Item {
             "app_transaction_id",
             "Who bought the app: one id for each Apple Account, also of a family member; none if it is not signed."
         ) { $0.purchase.appTransactionID },
+        .number(
+            "price",
+            "The price in thousandths of the unit of the currency: of a subscription that renews, the average of a seat. It does not reconcile revenue."
+        ) { $0.purchase.price },
+        .text("currency", "The currency, as an ISO 4217 code.") { $0.purchase.currency },
+        .text("storefront", "The country or region of the App Store, as an ISO 3166 code of three letters.") {
+            $0.purchase.storefront
+        },
         // A stated length does not make the type less Apple's own.
         .missing(
             "product_type_source", .word(.productTypeSource),
@@ -106,11 +114,11 @@ extension Entitlements {
     /// `purchased_quantity`, `seats`, `period_seats` and `length`, and `product_type`, `product_type_source`
     /// (`evidence` or `setting`), `stated_product_type`, `contradicted_product_type`, `purchase_date`, `expires_date`,
     /// `web_order_line_item_id`, `subscription_group_id`, `additional_transaction_reason`, `ownership_type`,
-    /// `app_account_token`, `bundle_id` and `environment` if they are known. `app_transaction_id` is `null` if the
-    /// evidence does not say it. `purchase_key` is ``Item/purchaseKey`` or `null`. `access` is an ``Access/code``,
-    /// `gives_access` is ``Access/givesAccess``, and `grantable` is ``Access/isGrantable``. `until` is
-    /// ``Item/accessEndDate`` or `null`, and so are `reason`, `next_change`, `purchased_quantity`, `seats`,
-    /// `period_seats` and `length` (``Length/code``).
+    /// `app_account_token`, `bundle_id` and `environment` if they are known. `app_transaction_id`, `price`, `currency`
+    /// and `storefront` are `null` if the evidence does not say them. `purchase_key` is ``Item/purchaseKey`` or `null`.
+    /// `access` is an ``Access/code``, `gives_access` is ``Access/givesAccess``, and `grantable` is
+    /// ``Access/isGrantable``. `until` is ``Item/accessEndDate`` or `null`, and so are `reason`, `next_change`,
+    /// `purchased_quantity`, `seats`, `period_seats` and `length` (``Length/code``).
     ///
     /// Each of ``subscriptions`` is one object, whose members <doc:JSONFormats> lists. Dates are in RFC 3339.
     public var json: String { json { _ in } }

@@ -34,6 +34,25 @@ public struct Purchase: Sendable {
     /// The offer that the customer used; `nil` for the full price.
     public var offer: PurchaseOffer?
 
+    // MARK: Price
+
+    /// The price, in thousandths of the unit of ``currency``.
+    ///
+    /// Of an auto-renewable subscription, it is the average price of a seat: the transaction cost it times
+    /// ``quantity``. Of any other product, it is the price of the whole quantity. The transactions of members repeat
+    /// the buyer's.
+    ///
+    /// It decides nothing. Apple does not mean prices for reconciling revenue
+    /// ([`JWSTransactionDecodedPayload`](https://developer.apple.com/documentation/appstoreserverapi/jwstransactiondecodedpayload)).
+    /// Receipts do not contain it.
+    public var price: Int64?
+    /// The currency of ``price``, as an ISO 4217 code. Receipts do not contain it.
+    public var currency: String?
+    /// The country or region of the App Store, as an ISO 3166 code of three letters. Receipts do not contain it.
+    public var storefront: String?
+    /// The date Apple signed the price, the currency and the storefront; `nil` for ``signedDate``.
+    @_spi(Ledger) public var priceSignedDate: Instant?
+
     // MARK: Identifiers
 
     /// The transaction's identifier. A restored copy has another: grant by ``Entitlements/Item/purchaseKey``.
@@ -245,6 +264,19 @@ extension Purchase {
     /// of members repeat the numbers of the buyer.
     @_spi(Ledger) public var saysSeats: Bool { isOfBuyer && (multiSeatInfo != nil || quantity ?? 1 != 1) }
 
+    /// The price of all that the transaction bought; `nil` if it is not known, or too large for a number, and for
+    /// members.
+    @_spi(Surfaces) public var totalPrice: Int64? {
+        guard let price, isOfBuyer else { return nil }
+        guard hasSeatPrice else { return price }
+        guard let quantity, quantity > 0 else { return nil }
+        let (total, isTooLarge) = price.multipliedReportingOverflow(by: Int64(quantity))
+        return isTooLarge ? nil : total
+    }
+
+    /// A Boolean value that indicates whether ``price`` is that of one seat.
+    @_spi(Surfaces) public var hasSeatPrice: Bool { productType?.renews ?? (expiresDate != nil) }
+
     /// The reason nothing can be decided, whatever the date; `nil` if something can.
     @_spi(Surfaces) public var undecidable: Entitlements.Reason? {
         if environment == nil { return .environmentMissing }
@@ -317,6 +349,10 @@ extension Purchase: StoredRecord {
             guard let offer = later.offer else { return }
             if purchase.offer == nil { purchase.offer = offer } else { purchase.offer?.merge(offer) }
         },
+        .optional("price", \.price) { $0.mergePrice($1, signedDate: $1.signedDate) },
+        .optional("currency", \.currency, merge: StoredField.unchanged),
+        .optional("storefront", \.storefront, merge: StoredField.unchanged),
+        .optional("price_signed_date", \.priceSignedDate, merge: StoredField.unchanged),
         .optional("original_transaction_id_missing", \.lacksOriginalTransactionID) { purchase, later in
             if later.lacksOriginalTransactionID != true { purchase.lacksOriginalTransactionID = nil }
         },
@@ -400,6 +436,7 @@ extension PurchaseSeatInfo: Hashable {
 ///   "expires_date": 1751362200000, "signed_date": 1748770201000, "evidence_expiration_date": null, "revoked": false,
 ///   "revocation_date": null, "revocation_reason": null, "revocation_type": null, "revocation_percentage": null,
 ///   "upgraded": false, "multi_seat_info": {"invitation_management": "APPLE", "revoked_seat_quantity": null},
+///   "price": 0, "currency": "USD", "storefront": "USA", "price_signed_date": null,
 ///   "additional_transaction_reason": null, "ownership_type": "PURCHASED", "app_transaction_id": "704289572311736190",
 ///   "app_account_token": null, "bundle_id": "com.example.app", "environment": "production"
 /// }

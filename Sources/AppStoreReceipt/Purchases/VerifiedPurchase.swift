@@ -162,6 +162,9 @@ extension Purchase {
         offer = PurchaseOffer(
             signedType: info.offerType, id: info.offerID, discountType: info.offerDiscountType,
             period: info.offerPeriod)
+        price = info.price
+        currency = info.currency
+        storefront = info.storefront
         ownershipType = info.ownershipType
         appTransactionID = info.appTransactionID
         appAccountToken = info.appAccountToken

@@ -74,12 +74,15 @@ struct StoredSchemaTests {
         #expect(try renewal.storedJSON == foundationText(renewal))
         #expect(try Purchase(storedJSON: Self.purchase) == purchase)
         #expect(try SubscriptionRenewal(storedJSON: Self.renewal) == renewal)
-        // Every optional field alone is missing. Version 0.2.0 had no stated type, seats and app transaction.
+        // Every optional field alone is missing. Version 0.2.0 had no stated type, seats,
+        // app transaction and price.
         var whole = purchase
         whole.statedType = .nonConsumable
         whole.multiSeatInfo = PurchaseSeatInfo(invitationManagement: .developer, revokedSeatQuantity: 2)
         (whole.additionalTransactionReason, whole.appTransactionID) = (.seatAddition, "704289572311736190")
         whole.lacksOriginalTransactionID = true
+        (whole.price, whole.currency, whole.storefront) = (4990, "USD", "USA")
+        whole.priceSignedDate = Instant(millisecondsSince1970: 1_748_770_200_000)
         let wholeText = Data(whole.storedJSON.utf8)
         for field in Purchase.table.fields where !field.isRequired {
             var object = try #require(JSONSerialization.jsonObject(with: wholeText) as? [String: Any])
