@@ -147,6 +147,13 @@ type Entitlement struct {
 	Length string `json:"length"`
 	// Who bought the app: one id for each Apple Account, also of a family member; none if it is not signed.
 	AppTransactionID string `json:"app_transaction_id"`
+	// The price in thousandths of the unit of the currency: of a subscription that renews, the average of a seat. It
+	// does not reconcile revenue.
+	Price *int64 `json:"price"`
+	// The currency, as an ISO 4217 code.
+	Currency string `json:"currency"`
+	// The country or region of the App Store, as an ISO 3166 code of three letters.
+	Storefront string `json:"storefront"`
 	// Who says the type of the product: the evidence, or only the option `ProductTypes`.
 	ProductTypeSource ProductTypeSource `json:"product_type_source"`
 	// What the option `ProductTypes` says, if it counts.

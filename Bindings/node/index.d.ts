@@ -142,6 +142,12 @@ export interface Entitlement {
   length?: string | null;
   /** Who bought the app: one id for each Apple Account, also of a family member; none if it is not signed. */
   appTransactionId?: string | null;
+  /** The price in thousandths of the unit of the currency: of a subscription that renews, the average of a seat. It does not reconcile revenue. */
+  price?: number | null;
+  /** The currency, as an ISO 4217 code. */
+  currency?: string | null;
+  /** The country or region of the App Store, as an ISO 3166 code of three letters. */
+  storefront?: string | null;
   /** Who says the type of the product: the evidence, or only the option `productTypes`. */
   productTypeSource?: ProductTypeSource | (string & {});
   /** What the option `productTypes` says, if it counts. */

@@ -42,6 +42,12 @@ final readonly class Entitlement
     public ?string $length;
     /** Who bought the app: one id for each Apple Account, also of a family member; none if it is not signed. */
     public ?string $appTransactionId;
+    /** The price in thousandths of the unit of the currency: of a subscription that renews, the average of a seat. It does not reconcile revenue. */
+    public ?int $price;
+    /** The currency, as an ISO 4217 code. */
+    public ?string $currency;
+    /** The country or region of the App Store, as an ISO 3166 code of three letters. */
+    public ?string $storefront;
     /** Who says the type of the product: the evidence, or only the option `productTypes`. */
     public ?ProductTypeSource $productTypeSource;
     /** What the option `productTypes` says, if it counts. */
@@ -80,6 +86,9 @@ final readonly class Entitlement
         $this->periodSeats = $members['period_seats'] ?? null;
         $this->length = $members['length'] ?? null;
         $this->appTransactionId = $members['app_transaction_id'] ?? null;
+        $this->price = $members['price'] ?? null;
+        $this->currency = $members['currency'] ?? null;
+        $this->storefront = $members['storefront'] ?? null;
         $this->productTypeSource = isset($members['product_type_source']) ? ProductTypeSource::tryFrom($members['product_type_source']) ?? ProductTypeSource::Unknown : null;
         $this->statedProductType = $members['stated_product_type'] ?? null;
         $this->contradictedProductType = $members['contradicted_product_type'] ?? null;

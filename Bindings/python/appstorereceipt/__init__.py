@@ -332,6 +332,12 @@ class Entitlement:
     """How long a non-renewing subscription lasts: ``unknown``, or as it is stated, such as ``P30D``; none for other products."""
     app_transaction_id: str | None
     """Who bought the app: one id for each Apple Account, also of a family member; none if it is not signed."""
+    price: int | None
+    """The price in thousandths of the unit of the currency: of a subscription that renews, the average of a seat. It does not reconcile revenue."""
+    currency: str | None
+    """The currency, as an ISO 4217 code."""
+    storefront: str | None
+    """The country or region of the App Store, as an ISO 3166 code of three letters."""
     product_type_source: ProductTypeSource | None
     """Who says the type of the product: the evidence, or only the option ``product_types``."""
     stated_product_type: str | None
@@ -370,6 +376,9 @@ class Entitlement:
             period_seats=members.get("period_seats"),
             length=members.get("length"),
             app_transaction_id=members.get("app_transaction_id"),
+            price=members.get("price"),
+            currency=members.get("currency"),
+            storefront=members.get("storefront"),
             product_type_source=ProductTypeSource(members["product_type_source"]) if members.get("product_type_source") is not None else None,
             stated_product_type=members.get("stated_product_type"),
             contradicted_product_type=members.get("contradicted_product_type"),

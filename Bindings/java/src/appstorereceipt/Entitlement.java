@@ -25,6 +25,10 @@ import java.util.List;
  * none for other products.
  * @param appTransactionId Who bought the app: one id for each Apple Account, also of a family member; none if it is not
  * signed.
+ * @param price The price in thousandths of the unit of the currency: of a subscription that renews, the average of a seat.
+ * It does not reconcile revenue.
+ * @param currency The currency, as an ISO 4217 code.
+ * @param storefront The country or region of the App Store, as an ISO 3166 code of three letters.
  * @param productTypeSource Who says the type of the product: the evidence, or only the option {@code productTypes}.
  * @param statedProductType What the option {@code productTypes} says, if it counts.
  * @param contradictedProductType What the option {@code productTypes} says and the evidence contradicts. The evidence
@@ -49,6 +53,9 @@ public record Entitlement(
     Long periodSeats,
     String length,
     String appTransactionId,
+    Long price,
+    String currency,
+    String storefront,
     ProductTypeSource productTypeSource,
     String statedProductType,
     String contradictedProductType,
