@@ -25,6 +25,8 @@ public final class AppStoreServerClient: Sendable {
     public let environment: AppStoreEnvironment
     package let signer: AppStoreSigner
     let verifier: SignedItemVerifier
+    /// What verifies evidence from elsewhere, as it verifies answers.
+    package var evidenceVerifier: AppStoreVerifier { verifier.verifier }
     private let options: Options
     private let baseURL: String
     private let transport: HTTPTransport

@@ -18,8 +18,9 @@ struct SignedPurchase {
 
 /// All that Apple has signed about some families, as it is stored.
 ///
-/// Duplicates that differ only in their signing and expiration dates share one row with the latest dates. That
-/// changes no decision, and a client that sends the same purchase signed anew each day adds no row.
+/// Duplicates that differ only in their signing and expiration dates and in the price share one row, with the latest
+/// dates and the price that was signed last. That changes no decision, and a client that sends the same purchase signed
+/// anew each day adds no row. Versions before 0.4.0 stored no price: the same evidence fills it in.
 struct FamilyEvidence {
     /// The most rows about one transaction. Apple signs a new content when something happens to the transaction, so
     /// that few have more than three.
@@ -47,8 +48,8 @@ struct FamilyEvidence {
         var known = variants[key, default: []]
         purchase.statedType = known.lazy.compactMap(\.purchase.statedType).first
         if let index = known.firstIndex(where: { $0.purchase.saysTheSame(as: purchase) }) {
-            let merged = known[index].purchase.withLaterDates(of: purchase)
-            guard merged.hasLaterDates(than: known[index].purchase) else { return }
+            let merged = known[index].purchase.joined(with: purchase)
+            guard merged != known[index].purchase else { return }
             known[index].purchase = merged
             try connection.write(
                 """
@@ -98,7 +99,7 @@ struct FamilyEvidence {
         }
     }
 
-    private static func json(_ purchase: Purchase) -> String {
+    static func json(_ purchase: Purchase) -> String {
         var purchase = purchase
         // The column has it.
         purchase.signedDate = Instant(millisecondsSince1970: 0)
@@ -138,25 +139,24 @@ struct FamilyEvidence {
 }
 
 extension Purchase {
-    /// Whether the two differ in nothing but the dates of ``withLaterDates(of:)``.
-    fileprivate func saysTheSame(as other: Purchase) -> Bool {
+    /// Whether the two differ in nothing but what ``joined(with:)`` joins.
+    func saysTheSame(as other: Purchase) -> Bool {
         var other = other
         (other.signedDate, other.evidenceExpirationDate) = (signedDate, evidenceExpirationDate)
+        other.takePrice(of: self)
         return self == other
     }
 
-    /// Whether the dates of ``withLaterDates(of:)`` changed.
-    fileprivate func hasLaterDates(than other: Purchase) -> Bool {
-        (signedDate, evidenceExpirationDate) != (other.signedDate, other.evidenceExpirationDate)
-    }
-
-    /// Evidence without an expiration date does not expire.
-    fileprivate func withLaterDates(of other: Purchase) -> Purchase {
-        var merged = self
-        merged.signedDate = max(signedDate, other.signedDate)
-        merged.evidenceExpirationDate = evidenceExpirationDate.flatMap { mine in
+    /// The purchase with the later dates, and with the price that was signed later. Evidence without an expiration date
+    /// does not expire.
+    fileprivate func joined(with other: Purchase) -> Purchase {
+        var joined = self
+        let signedDate = max(signedDate, other.signedDate)
+        joined.mergePrice(other, signedDate: signedDate)
+        joined.signedDate = signedDate
+        joined.evidenceExpirationDate = evidenceExpirationDate.flatMap { mine in
             other.evidenceExpirationDate.map { max(mine, $0) }
         }
-        return merged
+        return joined
     }
 }

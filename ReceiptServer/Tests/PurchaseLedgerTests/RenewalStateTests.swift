@@ -92,7 +92,7 @@ import Testing
             var older = try #require(information.renewals.first).renewal
             (older.renewalPrice, older.currency) = (nil, nil)
             let text = StoredJSON.encode(older)
-            try ledger.store.write { (connection) throws(LedgerError) in
+            _ = try ledger.store.write { (connection) throws(LedgerError) in
                 try connection.run("UPDATE renewals SET renewal = $1", [.text(text)])
             }
             #expect(try subscriptions(ledger).contains(#""renewal_price":null,"renewal_currency":null"#))

@@ -270,6 +270,57 @@ import Testing
         #expect(result.gaps.isEmpty)
     }
 
+    enum Run: CaseIterable, Sendable { case since, account, keptEvidence }
+
+    @Test(arguments: Place.available, Run.allCases)
+    func `an operator's run fills in the prices that an earlier version did not store`(
+        _ place: Place, _ run: Run
+    ) throws {
+        let shop = try Shop(place)
+        try shop.reconciler.begin()
+        let bought = shop.store.change(customer: 1) { history in
+            [
+                history.buyConsumable("coins", at: Shop.start, price: 4990),
+                history.subscribe(to: "pro", in: "group", for: .month, at: Shop.start, price: 4990).firstPeriod,
+            ]
+        }
+        // The notifications are recorded, and have nothing more to tell.
+        shop.store.deliverNotifications()
+        for purchase in bought { #expect(try shop.redeem(purchase) == [.granted]) }
+        func prices() throws -> [Int64?] {
+            try shop.ledger.entitlements(of: "anna", at: shop.store.now).items.map(\.purchase.price)
+        }
+        #expect(try prices() == [4990, 4990])
+        try shop.ledger.store.write { (connection) throws(LedgerError) in
+            for row in try connection.run("SELECT transaction_id, purchase FROM evidence") {
+                var purchase: Purchase = try StoredJSON.decode(row.text(1))
+                (purchase.price, purchase.currency, purchase.storefront) = (nil, nil, nil)
+                try connection.run(
+                    "UPDATE evidence SET purchase = $1 WHERE transaction_id = $2",
+                    [.text(StoredJSON.encode(purchase)), .text(row.text(0))])
+            }
+        }
+        let events = try shop.rows("SELECT * FROM outbox ORDER BY account, sequence")
+        #expect(try prices() == [nil, nil])
+        switch run {
+        case .since: #expect(try shop.reconciler.reconcile(since: Shop.start).status == 0)
+        case .account: #expect(try shop.reconciler.reconcile(account: "anna").status == 0)
+        case .keptEvidence:
+            let history = try #require(shop.store.histories[1])
+            for (number, purchase) in bought.enumerated() {
+                let builder = try #require(history.transaction(purchase, signedAt: shop.store.now))
+                let sent = try Array(builder.signed(by: shop.store.authority).utf8)
+                try shop.ledger.record(
+                    [#require(Attempt("request-\(number)", of: "anna", sent, code: "ok", at: shop.store.now))])
+            }
+            // Apple says nothing.
+            shop.stranger.withLock { $0 = { _ in HTTPTransport.Answer(status: 500, body: []) } }
+            _ = try shop.reconciler.reconcile()
+        }
+        #expect(try prices() == [4990, 4990])
+        #expect(try shop.rows("SELECT * FROM outbox ORDER BY account, sequence") == events)
+    }
+
     @Test func `a run that could not ask for everything is not complete`() throws {
         let shop = try Shop(.sqlite)
         shop.stranger.withLock { body in

@@ -48,6 +48,7 @@ extension PurchaseLedger {
         let (isNew, ended, notices) = try store.decide {
             [policy] (connection) throws(LedgerError) -> (Bool, [String], LedgerNotices) in
             guard try connection.isNew(notification, brought.purchases.first?.signed.purchase, at: now) else {
+                try connection.fillPrices(of: brought.purchases.map(\.signed.purchase))
                 return (false, [], LedgerNotices())
             }
             var transaction = try LedgerTransaction(recording: brought, policy, connection, .reconciliation, at: now)

@@ -1,0 +1,56 @@
+@_spi(Ledger) package import AppStoreReceipt
+
+/// Versions before 0.4.0 stored no price. The same evidence fills it in, and changes nothing else.
+extension PurchaseLedger {
+    /// Fills in the prices of the evidence that is kept, as it was sent.
+    ///
+    /// - Parameter verify: Returns what is sent if it is genuine.
+    package func fillPricesFromKeptEvidence(_ verify: ([UInt8]) -> VerifiedEvidence?) throws(LedgerError) {
+        var digests = [""]
+        while let last = digests.last {
+            digests = try store.read { (connection) throws(LedgerError) in
+                try connection.run(
+                    "SELECT digest FROM kept_evidence WHERE digest > $1 ORDER BY digest LIMIT 100", [.text(last)]
+                ).map { (row) throws(LedgerError) in try row.text(0) }
+            }
+            for digest in digests {
+                guard let evidence = try keptEvidence(digest).flatMap(verify) else { continue }
+                let purchases = BroughtEvidence(evidence).purchases.map(\.signed.purchase).filter { $0.price != nil }
+                guard !purchases.isEmpty else { continue }
+                try store.decide(about: purchases.count) { (connection) throws(LedgerError) in
+                    try connection.fillPrices(of: purchases)
+                }
+            }
+        }
+    }
+}
+
+extension SQLConnection {
+    /// Fills in the prices of purchases where the tables have the same evidence without one.
+    func fillPrices(of purchases: [Purchase]) throws(LedgerError) {
+        for var purchase in purchases where purchase.price != nil {
+            guard let key = PurchaseKeys(purchase)?.transaction else { continue }
+            let rows = try run(
+                """
+                SELECT variant, signed_date, purchase FROM evidence
+                WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3
+                """, key.columns)
+            for row in rows {
+                var known: Purchase = try StoredJSON.decode(row.text(2))
+                known.signedDate = try row.date(1)
+                purchase.statedType = known.statedType
+                guard known.price == nil, known.saysTheSame(as: purchase) else { continue }
+                known.mergePrice(purchase, signedDate: known.signedDate)
+                // Another transaction can have changed the row.
+                try write(
+                    """
+                    UPDATE evidence SET purchase = $5
+                    WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3 AND variant = $4 AND purchase = $6
+                    """,
+                    try key.columns + [
+                        .integer(row.integer(0)), .text(FamilyEvidence.json(known)), .text(row.text(2)),
+                    ])
+            }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+@testable import PurchaseLedger
+import Testing
+
+/// The price, the currency and the storefront in the ledger.
+@Suite struct PriceTests {
+    private func coins(signed: Double, _ members: [String: JSONValue?] = [:]) throws -> VerifiedEvidence {
+        try Minted.evidence(builder(signed: signed, members))
+    }
+
+    private func builder(signed: Double, _ members: [String: JSONValue?]) -> JWSBuilder {
+        var builder = JWSBuilder.transaction(
+            bundleID: Minted.bundleID, productID: "coins", transactionID: "1", signedDate: day(signed))
+        for name in ["purchaseDate", "originalPurchaseDate"] {
+            builder.payload[name] = .integer(day(0).millisecondsSince1970)
+        }
+        for (name, value) in members { builder.payload[name] = value }
+        return builder
+    }
+
+    private static let unknown: [String: JSONValue?] = ["price": nil, "currency": nil, "storefront": nil]
+
+    private func receipt(signed: Double) throws -> VerifiedEvidence {
+        var purchase = ReceiptBuilder.Purchase.consumable("coins", transactionID: "1")
+        purchase.purchaseDate = day(0)
+        var builder = ReceiptBuilder(bundleID: Minted.bundleID, purchases: [purchase])
+        builder.creationDate = day(signed)
+        return try Minted.evidence(builder)
+    }
+
+    private func price(_ ledger: PurchaseLedger) throws -> String {
+        let json = try ledger.entitlements(of: "anna", at: day(10)).json
+        let start = try #require(json.firstRange(of: #""price""#)).lowerBound
+        let end = try #require(json.firstRange(of: #","product_type_source""#)).lowerBound
+        return String(json[start..<end])
+    }
+
+    /// The signed dates in the rows.
+    private func rows(_ ledger: PurchaseLedger) throws -> [Instant] {
+        try ledger.store.read { (connection) throws(LedgerError) in
+            try connection.run("SELECT signed_date FROM evidence ORDER BY signed_date").map {
+                (row) throws(LedgerError) in try row.date(0)
+            }
+        }
+    }
+
+    /// Makes the rows those of a version that stored no price.
+    private func forgetPrices(_ ledger: PurchaseLedger) throws {
+        try ledger.store.write { (connection) throws(LedgerError) in
+            for row in try connection.run("SELECT variant, purchase FROM evidence") {
+                var purchase: Purchase = try StoredJSON.decode(row.text(1))
+                (purchase.price, purchase.currency, purchase.storefront) = (nil, nil, nil)
+                try connection.run(
+                    "UPDATE evidence SET purchase = $1 WHERE variant = $2",
+                    [.text(StoredJSON.encode(purchase)), .integer(row.integer(0))])
+            }
+        }
+        #expect(try price(ledger) == Self.noPrice)
+    }
+
+    private static let noPrice = #""price":null,"currency":null,"storefront":null"#
+    private static let usual = #""price":1990,"currency":"USD","storefront":"USA""#
+
+    private func orders<Element>(_ elements: [Element]) -> [[Element]] {
+        guard let last = elements.last else { return [[]] }
+        return orders(Array(elements.dropLast())).flatMap { order in
+            (0...order.count).map { Array(order[..<$0]) + [last] + Array(order[$0...]) }
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `the price that Apple signed last counts, in whatever order it is redeemed, and adds no row`(
+        _ place: Place
+    ) throws {
+        let evidence = try [
+            coins(signed: 5), coins(signed: 7, ["price": 2990, "currency": "EUR", "storefront": "DEU"]),
+            coins(signed: 9, Self.unknown), receipt(signed: 8),
+        ]
+        for order in orders(evidence) {
+            try place.withLedger { ledger in
+                for piece in order { _ = try ledger.redeem(piece, for: "anna", at: day(10)) }
+                #expect(try price(ledger) == #""price":2990,"currency":"EUR","storefront":"DEU""#)
+                #expect(try rows(ledger) == [day(8), day(9)])
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `two prices of one moment are one, in whatever order they are redeemed`(_ place: Place) throws {
+        let evidence = try [
+            coins(signed: 5), coins(signed: 5, ["price": 1990, "currency": "EUR"]),
+            coins(signed: 5, ["price": nil]),
+        ]
+        for order in orders(evidence) {
+            try place.withLedger { ledger in
+                for piece in order { _ = try ledger.redeem(piece, for: "anna", at: day(10)) }
+                #expect(try price(ledger) == Self.usual)
+                #expect(try rows(ledger) == [day(5)])
+            }
+        }
+    }
+
+    struct Filling: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        /// When the row was signed that an earlier version stored.
+        let stored: Double
+        let signed: Double
+        let isNotification: Bool
+    }
+
+    @Test(
+        arguments: Place.available,
+        [
+            Filling(testDescription: "the same", stored: 5, signed: 5, isNotification: false),
+            Filling(testDescription: "signed anew", stored: 5, signed: 7, isNotification: false),
+            Filling(testDescription: "signed before", stored: 7, signed: 5, isNotification: false),
+            Filling(testDescription: "a notification", stored: 5, signed: 7, isNotification: true),
+        ])
+    func `what an earlier version stored is filled in, and nothing else changes`(
+        _ place: Place, _ filling: Filling
+    ) throws {
+        try place.withLedger { ledger in
+            _ = try ledger.redeem(coins(signed: filling.stored), for: "anna", at: day(10))
+            #expect(try price(ledger) == Self.usual)
+            try forgetPrices(ledger)
+            let told = try ledger.events().count
+            if filling.isNotification {
+                try ledger.record(
+                    Minted.notification(
+                        .notification(
+                            .oneTimeCharge, bundleID: Minted.bundleID,
+                            transaction: builder(signed: filling.signed, [:]).signed(by: Minted.authority.get()),
+                            signedDate: day(filling.signed))), at: day(10))
+            } else {
+                let outcomes = try ledger.outcomes(coins(signed: filling.signed), for: "anna", at: day(10))
+                #expect(outcomes == [.alreadyYours])
+            }
+            #expect(try price(ledger) == Self.usual)
+            #expect(try rows(ledger) == [day(max(filling.stored, filling.signed))])
+            #expect(try ledger.events().count == told)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a receipt fills nothing in`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            _ = try ledger.redeem(coins(signed: 5), for: "anna", at: day(10))
+            try forgetPrices(ledger)
+            _ = try ledger.redeem(receipt(signed: 9), for: "anna", at: day(10))
+            #expect(try price(ledger) == Self.noPrice)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `evidence that is kept fills in what it proves, and nothing that is not genuine`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            let genuine = try builder(signed: 5, [:]).signed(by: Minted.authority.get())
+            let forged = try builder(signed: 5, ["price": 1]).signed(by: TestCertificateAuthority(.ellipticCurve))
+            let other = try builder(signed: 5, ["price": 2, "quantity": 2]).signed(by: Minted.authority.get())
+            let receipt = try Array(ReceiptBuilder(bundleID: Minted.bundleID).signed(by: Minted.authority.get()))
+            _ = try ledger.redeem(coins(signed: 7), for: "anna", at: day(10))
+            try forgetPrices(ledger)
+            let kept = [Array(forged.utf8), Array(other.utf8), receipt, Array(genuine.utf8)]
+            for (number, evidence) in kept.enumerated() {
+                #expect(try price(ledger) == Self.noPrice)
+                try ledger.record(
+                    [#require(Attempt("request-\(number)", of: "anna", evidence, code: "ok", at: day(10)))])
+                try ledger.fillPricesFromKeptEvidence { try? Minted.verifier.get().verify($0) }
+            }
+            #expect(try price(ledger) == Self.usual)
+            #expect(try rows(ledger) == [day(7)])
+            // What was signed after it still counts.
+            _ = try ledger.redeem(coins(signed: 6, ["price": 3]), for: "anna", at: day(10))
+            #expect(try price(ledger) == #""price":3,"currency":"USD","storefront":"USA""#)
+            try ledger.fillPricesFromKeptEvidence { try? Minted.verifier.get().verify($0) }
+            #expect(try price(ledger) == #""price":3,"currency":"USD","storefront":"USA""#)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `prices that change displace no evidence`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            let refund: [String: JSONValue?] = ["revocationDate": .integer(day(1).millisecondsSince1970)]
+            _ = try ledger.redeem(coins(signed: 2, refund), for: "anna", at: day(10))
+            for number in 0..<(FamilyEvidence.maximumVariantCount + 1) {
+                let price = JSONValue.integer(Int64(number))
+                _ = try ledger.redeem(coins(signed: 1, ["price": price]), for: "anna", at: day(10))
+            }
+            #expect(try rows(ledger) == [day(1), day(2)])
+            #expect(try ledger.entitlements(of: "anna", at: day(10)).items.allSatisfy { !$0.access.isGrantable })
+        }
+    }
+}
