@@ -1,4 +1,5 @@
 @_spi(Surfaces) import AppStoreReceipt
+@_spi(Surfaces) import ReceiptReport
 import StrictText
 
 /// `receipt entitlements`
@@ -67,15 +68,24 @@ struct EntitlementsCommand: Command {
         let count = entitlements.items.count
         let nothing = entitlements.nothing.map { " (\($0.rawValue))" } ?? ""
         console.print("\(count) transaction\(count == 1 ? "" : "s")\(nothing) at \(entitlements.date)")
-        let labels = entitlements.items.map { "  \($0.access.code)" }
-        let column = (labels.map(\.columnCount).max() ?? 0) + 2
-        for (item, label) in zip(entitlements.items, labels) {
-            let words = item.text
+        let lines = entitlements.items.map { ("  \($0.access.code)", $0.text) } + renewals(entitlements)
+        let column = (lines.map(\.0.columnCount).max() ?? 0) + 2
+        for (label, words) in lines {
             for line in words.lines(
                 width: console.style.width, after: label.padded(to: column), column, indent: column)
             {
                 console.print(line)
             }
+        }
+    }
+
+    /// A line for each subscription of whose renewal something is known.
+    private func renewals(_ entitlements: Entitlements) -> [(label: String, words: String)] {
+        entitlements.subscriptions.compactMap { subscription in
+            let sentences = subscription.renewalSentences().map { $0.text(in: .english) }
+            guard !sentences.isEmpty else { return nil }
+            let name = "\(subscription.productID.printable) (\(subscription.originalTransactionID.printable))"
+            return ("  renewal", "\(name): \(sentences.joined(separator: " "))")
         }
     }
 }
@@ -102,6 +112,8 @@ extension Entitlements.Item {
         words.append("transaction \(purchase.transactionID.printable)")
         if let statedType { words.append("by --product-type \(statedType)") }
         if let contradictedType { words.append("--product-type \(contradictedType) contradicts the evidence") }
-        return words.joined(separator: ", ")
+        let facts = words.joined(separator: ", ")
+        let price = purchase.priceSentences.map { $0.text(in: .english) }
+        return price.isEmpty ? facts : facts + ". " + price.joined(separator: " ")
     }
 }

@@ -79,6 +79,22 @@ import Testing
         #expect(text.contains("pro, 6 of 9 seats, until") && text.contains("pro, 3 of 9 seats, until"), "\(text)")
     }
 
+    @Test func `the text says what a purchase cost, and what is known of a renewal`() throws {
+        let files = try
+            (history.transactions(signedAt: day(20))
+            + [#require(history.renewalInfo(of: plan, signedAt: day(20)))]).map { builder in
+                try folder.write("\(UUID().uuidString).jws", builder.signed(by: Minted.ellipticAuthority))
+            }
+        let text = run(["entitlements", "--wide"] + roots + ["--at", "2025-01-21"] + files).output
+        #expect(text.contains(". Price: 1.99 USD. App Store: USA.\n"), "\(text)")
+        #expect(text.contains("  renewal     yearly (\(plan.originalTransactionID)): It will renew. "), "\(text)")
+        #expect(text.contains(" Price of the next period: 1.99 USD. "), "\(text)")
+        #expect(text.contains(" Apple signed this 2025-01-21T00:00:00Z; it can have changed since.\n"), "\(text)")
+        // A receipt says neither.
+        let receipt = try run(["entitlements"] + roots + ["--at", "2025-01-21", receipt(signedAt: day(20))]).output
+        #expect(!receipt.contains("Price") && !receipt.contains("renewal"), "\(receipt)")
+    }
+
     @Test func `a text that is no date is refused with an example of one`() throws {
         let result = run(["entitlements", "--at", "tomorrow", try receipt(signedAt: day(20))])
         #expect(result.status == 2)

@@ -1,7 +1,7 @@
 public import Instants
 
 /// A value in a phrase.
-@_spi(Surfaces) public enum Slot {
+@_spi(Surfaces) public enum Slot: Sendable {
     /// A text from outside.
     case text(String)
     /// A text with a higher length limit: a sentence, which the ledger keeps short.

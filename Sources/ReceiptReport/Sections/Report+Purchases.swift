@@ -46,6 +46,8 @@ extension Report {
             cell(0, &html) { html in
                 html.element(.strong) { $0.value(purchase.productID, limit: HTMLWriter.shortCount) }
                 html.element(.small) { details(of: item, &$0) }
+                let price = purchase.priceSentences
+                if !price.isEmpty { html.element(.small) { $0.sentences(price) } }
             }
             cell(1, &html) { html in
                 html.element(.span, .styles([.badge, item.access.style]), phrase: item.access.phrase)

@@ -115,7 +115,9 @@ extension Report {
                 }
             }
             drawing(lane, scale, hasLabels: hasLabels, &html)
-            if let renewal = lane.subscription?.renewal { self.renewal(renewal, &html) }
+            if let sentences = lane.subscription?.renewalSentences(), !sentences.isEmpty {
+                html.element(.p, .style(.note)) { $0.sentences(sentences) }
+            }
             events(lane, &html)
         }
     }
@@ -157,30 +159,6 @@ extension Report {
             }
             let now = scale.part(of: decision.entitlements.date)
             html.element(.line, .style(.now), .x1(.part(now)), .x2(.part(now)), .y1(.pixels(2)), .y2(.pixels(38)))
-        }
-    }
-
-    private func renewal(_ renewal: SubscriptionRenewal, _ html: inout HTMLWriter) {
-        var phrases: [Phrase] = []
-        if renewal.isInBillingRetryPeriod == true { phrases.append(.retrying) }
-        switch renewal.autoRenewStatus {
-        case .on?: phrases.append(.renewsOn)
-        case .off?: phrases.append(.renewsOff)
-        default: break
-        }
-        switch renewal.expirationIntent {
-        case .cancelled?: phrases.append(.expirationCancelled)
-        case .billingError?: phrases.append(.expirationBilling)
-        case .priceIncreaseNotAccepted?: phrases.append(.expirationPrice)
-        case .productUnavailable?: phrases.append(.expirationProduct)
-        default: break
-        }
-        guard !phrases.isEmpty else { return }
-        html.element(.p, .style(.note)) { html in
-            for (index, phrase) in phrases.enumerated() {
-                if index > 0 { html.text(" ") }
-                html.phrase(phrase)
-            }
         }
     }
 

@@ -278,6 +278,14 @@ extension Phrase {
         case .statedType: ("type stated by the settings: {0}", "类型由设置说明：{0}")
         case .contradictedType:
             ("the settings say {0}, which the evidence contradicts", "设置说明为 {0}，与凭证矛盾")
+        case .price: ("Price: {0}.", "价格：{0}。")
+        case .seatPrice: ("Price of a seat, on average: {0}.", "每个席位的平均价格：{0}。")
+        case .totalPrice:
+            (
+                "All {0} seats: {1}, which Apple does not mean for reconciling revenue.",
+                "全部 {0} 个席位：{1}（Apple 说明不可用于收入对账）。"
+            )
+        case .storefront: ("App Store: {0}.", "App Store 国家或地区：{0}。")
         case .offerIntroductory: ("introductory offer", "推介优惠")
         case .offerTrial: ("free trial", "免费试用")
         case .offerPromotional: ("promotional offer", "促销优惠")
@@ -312,11 +320,36 @@ extension Phrase {
         case .eventRestored: ("restored", "恢复")
         case .renewsOn: ("It will renew.", "将会续订。")
         case .renewsOff: ("It will not renew: the customer turned renewal off.", "不会续订：用户已关闭自动续订。")
+        case .renewsUnknown: ("Whether it will renew is not known.", "无法确定是否会续订。")
+        case .nextCharge: ("The next charge: {0}.", "下次扣款：{0}。")
+        case .renewsAs: ("The next period is of {0}.", "下个周期的产品 ID：{0}。")
+        case .renewalSeats: ("Seats of the next period: {0}.", "下个周期的席位数：{0}。")
+        case .renewalPrice: ("Price of the next period: {0}.", "下个周期的价格：{0}。")
+        case .renewalSeatPrice:
+            ("Price of a seat in the next period, on average: {0}.", "下个周期每个席位的平均价格：{0}。")
+        case .renewalOffer: ("Offer for the next period: {0}.", "下个周期的优惠：{0}。")
+        case .renewalOfferID: ("Offer for the next period: {0} {1}.", "下个周期的优惠：{0} {1}。")
+        case .renewalAsOf:
+            ("Apple signed this {0}; it can have changed since.", "以上由 Apple 于 {0} 签署，此后可能有变。")
+        case .increasePending: ("The customer has not agreed to a price increase yet.", "用户尚未同意涨价。")
+        case .increaseAgreed:
+            (
+                "The customer agreed to a price increase, or was notified where no consent is required.",
+                "用户已同意涨价，或已收到通知（无需同意时）。"
+            )
+        case .gracePeriod: ("Billing grace period: until {0}.", "扣款宽限期：至 {0}。")
+        case .inGracePeriod:
+            ("Access continues in the billing grace period, until {0}.", "在扣款宽限期内可继续使用，至 {0}。")
         case .retrying: ("Apple is retrying the charge.", "Apple 正在重试扣款。")
         case .expirationCancelled: ("It expired because the customer turned renewal off.", "因用户关闭自动续订而过期。")
         case .expirationBilling: ("It expired because Apple could not charge the customer.", "因扣款失败而过期。")
-        case .expirationPrice: ("It expired because the customer did not agree to a price increase.", "因用户未同意涨价而过期。")
+        case .expirationPrice:
+            (
+                "It expired because the customer did not agree to a price increase, or to the price after an offer.",
+                "因用户未同意涨价或优惠后的价格而过期。"
+            )
         case .expirationProduct: ("It expired because the product was not available.", "因商品不可用而过期。")
+        case .expirationOther: ("It expired for another reason.", "因其他原因过期。")
         case .legendPaid: ("paid", "已付费")
         case .legendOffer: ("offer", "优惠")
         case .legendGrace: ("grace period", "宽限期")

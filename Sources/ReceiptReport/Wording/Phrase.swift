@@ -51,6 +51,7 @@ enum Phrase: Words, CaseIterable {
     case whyFamilyRevoked, whyAssignmentRevoked, whyUpgraded, whyUpgradedUndated, whyLengthUnknown, whyUndetermined,
         whyUnknownValue, whyEnvironmentMissing, whyAppMissing, whyQuantity
     case reasonAppIssue, refundFull, refundPart, familyShared, assigned, restoredCopy, statedType, contradictedType
+    case price, seatPrice, totalPrice, storefront
     case offerIntroductory, offerTrial, offerPromotional, offerCode, offerWinBack, offerRetention, offerOther
     case typeConsumable, typeNonConsumable, typeNonRenewing, typeAutoRenewable, typeFree, typeUnknown
 
@@ -58,7 +59,9 @@ enum Phrase: Words, CaseIterable {
     case timelineAbout, oneTimePurchases, subscription, timelinePicture, decidedFor
     case eventBought, eventRenewed, eventUpgradedTo, eventChangedTo, eventGap, eventGrace, eventRefunded, eventExpires,
         eventExpired, eventEarlier, eventRestored
-    case renewsOn, renewsOff, retrying, expirationCancelled, expirationBilling, expirationPrice, expirationProduct
+    case renewsOn, renewsOff, renewsUnknown, nextCharge, renewsAs, renewalSeats, renewalPrice, renewalSeatPrice,
+        renewalOffer, renewalOfferID, renewalAsOf, increasePending, increaseAgreed, retrying, gracePeriod, inGracePeriod
+    case expirationCancelled, expirationBilling, expirationPrice, expirationProduct, expirationOther
     case legendPaid, legendOffer, legendGrace, legendRefunded, legendReplaced, legendFuture, legendGap, legendChange,
         moreSubscriptions
 

@@ -26,7 +26,22 @@ struct SearchAnswer {
         let history: AccountHistory
         /// The newest ones.
         let tokens: AccountTokenList?
-        let items: [(environment: AppStoreEnvironment, item: Entitlements.Item)]
+        private(set) var items: [(environment: AppStoreEnvironment, item: Entitlements.Item)] = []
+        /// The subscriptions of whose renewal something is known, also those that have ended.
+        private(set) var renewals: [(environment: AppStoreEnvironment, subscription: Subscription)] = []
+
+        init(_ history: AccountHistory, _ desk: SupportDesk, at now: Instant) throws(LedgerError) {
+            self.history = history
+            tokens = try desk.ledger.tokens(of: history.account, limit: SearchAnswer.maximumTokenCount)
+            for environment in desk.verifier.policy.acceptedEnvironments.sorted(by: { $0.rawValue < $1.rawValue }) {
+                let entitlements = try desk.ledger.entitlements(of: history.account, in: environment, at: now)
+                items += entitlements.items.filter(\.isOwned).prefix(Self.maximumItemCount).map { (environment, $0) }
+                renewals += entitlements.subscriptions.filter { $0.renewal != nil }.suffix(Self.maximumItemCount)
+                    .map { (environment, $0) }
+            }
+        }
+
+        private static let maximumItemCount = 100
     }
 
     /// So many stories and accounts stand on one page.
@@ -141,10 +156,7 @@ struct SearchAnswer {
                 break
             }
             guard let history = try desk.ledger.history(of: account, after: cursor) else { continue }
-            accounts.append(
-                AccountAnswer(
-                    history: history, tokens: try desk.ledger.tokens(of: account, limit: Self.maximumTokenCount),
-                    items: try desk.items(of: account, at: now)))
+            accounts.append(try AccountAnswer(history, desk, at: now))
         }
     }
 
@@ -166,17 +178,7 @@ struct SearchAnswer {
     }
 }
 
-extension SupportDesk {
-    /// What an account may use now, by environment.
-    func items(
-        of account: String, at now: Instant
-    ) throws(LedgerError) -> [(environment: AppStoreEnvironment, item: Entitlements.Item)] {
-        var items: [(environment: AppStoreEnvironment, item: Entitlements.Item)] = []
-        for environment in verifier.policy.acceptedEnvironments.sorted(by: { $0.rawValue < $1.rawValue }) {
-            let entitlements = try ledger.entitlements(of: account, in: environment, at: now)
-            items += entitlements.items.filter { $0.access.givesAccess || $0.access == .lengthUnknown }.prefix(100).map
-            { (environment, $0) }
-        }
-        return items
-    }
+extension Entitlements.Item {
+    /// Whether the account has it now.
+    var isOwned: Bool { access.givesAccess || access == .lengthUnknown }
 }

@@ -49,7 +49,7 @@ struct SearchPage {
             html.element(
                 .h2, phrase: story.name.isAppleOrder ? SupportPhrase.appleOrder : .transactionStory,
                 .text(story.name.transactionID))
-            let answers = StoryAnswers(story: story, now: now, renewedUntil: desk.renewal(of: story, at: now))
+            let answers = desk.answers(to: story, at: now)
             html.element(.ul, .styled("answers")) { html in
                 for sentence in answers.sentences {
                     html.element(.li, .style(sentence.style ?? .unknown)) { sentence.write(to: &$0) }
@@ -145,12 +145,15 @@ struct SearchPage {
                                 place)
                         }
                         html.text(" ")
-                        html.element(.small) {
-                            $0.phrase(SupportPhrase.transactionIs, .text(item.purchase.transactionID))
+                        html.element(.small) { html in
+                            html.phrase(SupportPhrase.transactionIs, .text(item.purchase.transactionID))
+                            html.text(" ")
+                            html.sentences(item.purchase.priceSentences)
                         }
                     }
                 }
             }
+            renewals(answer, &html)
             if let tokens = answer.tokens, !tokens.entries.isEmpty { self.tokens(tokens, &html) }
             html.element(.h3, phrase: SupportPhrase.whatHappened)
             entries(StoryEntry.entries(of: answer.history), &html)
@@ -160,6 +163,23 @@ struct SearchPage {
                 }
             }
             forms.write(forAccount: account, to: &html)
+        }
+    }
+
+    private func renewals(_ answer: SearchAnswer.AccountAnswer, _ html: inout HTMLWriter) {
+        guard !answer.renewals.isEmpty else { return }
+        html.element(.h3, phrase: SupportPhrase.renewals)
+        html.element(.ul, .style(.list)) { html in
+            for (environment, subscription) in answer.renewals {
+                html.element(.li) { html in
+                    let place = Slot.words(environment == .production ? SupportPhrase.production : .sandbox)
+                    html.phrase(
+                        SupportPhrase.renewalOf, .text(subscription.productID),
+                        .text(subscription.originalTransactionID), place)
+                    html.text(" ")
+                    html.sentences(subscription.renewalSentences(Slot.localDate))
+                }
+            }
         }
     }
 
@@ -257,14 +277,18 @@ extension SupportPhrase {
 }
 
 extension SupportDesk {
-    /// When the latest renewal of a subscription ends, if it gives access.
-    fileprivate func renewal(of story: TransactionStory, at now: Instant) -> Instant? {
+    /// What is said first of a transaction, with what its owner has of the subscription that it is a period of.
+    fileprivate func answers(to story: TransactionStory, at now: Instant) -> StoryAnswers {
+        var answers = StoryAnswers(story: story, now: now)
         guard let owner = story.owner, let purchase = story.evidence.first?.purchase, purchase.expiresDate != nil,
-            let items = try? items(of: owner, at: now)
-        else { return nil }
-        return items.filter {
-            $0.environment == story.name.environment
-                && $0.item.purchase.originalTransactionID.hasSameBytes(as: purchase.originalTransactionID)
-        }.compactMap(\.item.accessEndDate).max()
+            let owned = try? ledger.entitlements(of: owner, in: story.name.environment, at: now)
+        else { return answers }
+        func isRelated(_ other: Purchase) -> Bool {
+            other.originalTransactionID.hasSameBytes(as: purchase.originalTransactionID)
+        }
+        answers.renewedUntil =
+            owned.items.filter { isRelated($0.purchase) && $0.isOwned }.compactMap(\.accessEndDate).max()
+        answers.subscription = owned.subscriptions.first { $0.periods.contains { isRelated($0.purchase) } }
+        return answers
     }
 }

@@ -5,7 +5,7 @@ import StrictText
 
 /// A sentence of the page.
 struct Sentence {
-    let words: SupportPhrase
+    let words: any Words
     let slots: [Slot]
     var style: Style?
 
@@ -14,6 +14,8 @@ struct Sentence {
         self.slots = slots
         self.style = style
     }
+
+    init(_ signed: SignedSentence) { (words, slots) = (signed.words, signed.slots) }
 
     func write(to html: inout HTMLWriter) { html.phrase(words, slots) }
 }
@@ -24,6 +26,8 @@ struct StoryAnswers {
     let now: Instant
     /// The latest period of the subscription that gives access, if a renewal does.
     var renewedUntil: Instant?
+    /// The subscription that it is a period of.
+    var subscription: Subscription?
 
     private var product: Slot { .text(story.productID ?? story.name.transactionID) }
 
@@ -34,6 +38,7 @@ struct StoryAnswers {
             all.append(Sentence(.wasTransferredNow, .text(transfer.from), .text(transfer.to)))
         }
         all += delivery + others
+        all += subscription?.renewalSentences(Slot.localDate).map { Sentence($0) } ?? []
         if let confirmation { all.append(confirmation) }
         return all
     }

@@ -1,4 +1,4 @@
-@_spi(Ledger) import AppStoreReceipt
+@_spi(Ledger) @_spi(Surfaces) import AppStoreReceipt
 import PurchaseLedger
 @_spi(Surfaces) import ReceiptReport
 import StrictText
@@ -16,7 +16,11 @@ struct StoryEntry {
     /// The entries of a transaction, the newest first.
     static func entries(of story: TransactionStory) -> [StoryEntry] {
         var entries: [StoryEntry] = []
-        if let purchase = story.evidence.first?.purchase { entries += self.entries(of: purchase) }
+        // What was signed last does not say all: a receipt says neither seats nor a price.
+        let signed = story.evidence.map { StoredPurchase(trusting: $0.purchase) }
+        if let item = Entitlements(stored: signed, renewals: [], at: .now).items.first {
+            entries += self.entries(of: item.purchase)
+        }
         if let owner = story.owner, let date = story.ownedSince,
             // Who is granted a purchase becomes its owner in the same moment.
             !story.grants.contains(where: { $0.grantedAt == date })
@@ -56,14 +60,16 @@ struct StoryEntry {
 
     private static func entries(of purchase: Purchase) -> [StoryEntry] {
         let product = Slot.text(purchase.productID)
+        let price = purchase.priceSentences.map { Sentence($0) }
         guard let end = purchase.expiresDate else {
-            return [StoryEntry(purchase.purchaseDate, Sentence(.bought, .number(purchase.quantity ?? 1), product))]
+            let bought = Sentence(.bought, .number(purchase.quantity ?? 1), product)
+            return [StoryEntry(at: purchase.purchaseDate, sentences: [bought] + price)]
         }
         let words: SupportPhrase = purchase.ownershipType == .assigned ? .assignedAs : .boughtAs
         var sentences = [Sentence(words, product, .localDate(end))]
         if purchase.saysSeats { sentences.append(Sentence(.seats, .number(purchase.seatCount))) }
         return [
-            StoryEntry(at: purchase.purchaseDate, sentences: sentences),
+            StoryEntry(at: purchase.purchaseDate, sentences: sentences + price),
             StoryEntry(end, Sentence(.ends)),
         ]
     }

@@ -296,6 +296,8 @@ extension SupportPhrase {
         case .ownsItem: ("{0} × {1} ({2})", "{0} × {1}（{2}）")
         case .ownsUntil: ("{0}, until {1} ({2})", "{0}，至 {1}（{2}）")
         case .ownsLengthUnknown: ("{0}, without an end: its length is unknown ({1})", "{0}，期限未知，没有到期时间（{1}）")
+        case .renewals: ("Renewal of its subscriptions", "订阅的续订状态")
+        case .renewalOf: ("{0}, original transaction {1} ({2}):", "{0}，原始交易 {1}（{2}）：")
         case .accountTokens: ("Its account tokens, newest first: {0}", "账号令牌（新的在前）：{0} 个")
         case .tokenSince: ("{0}, since {1}", "{0}，自 {1} 起")
         case .moreTokens:

@@ -40,7 +40,8 @@ enum SupportPhrase: Words, CaseIterable {
         tokenMissing, undetermined
 
     // Accounts and requests
-    case accountStory, owns, ownsNothing, ownsItem, ownsUntil, ownsLengthUnknown, accountTokens, tokenSince, moreTokens,
+    case accountStory, owns, ownsNothing, ownsItem, ownsUntil, ownsLengthUnknown, renewals, renewalOf,
+        accountTokens, tokenSince, moreTokens,
         older,
         attemptStory, digest, evidenceDigest, evidenceKept,
         evidenceNotKept, clientsSend, clientsSendAbout
