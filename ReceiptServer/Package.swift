@@ -103,7 +103,7 @@ let package = Package(
             name: "CLibcurl", pkgConfig: "libcurl",
             providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
-        // Who was granted which purchase, in SQLite or PostgreSQL. It does not know what HTTP is.
+        // Accounts and the purchases they were granted, in SQLite or PostgreSQL. It does not know what HTTP is.
         target(
             "PurchaseLedger",
             [

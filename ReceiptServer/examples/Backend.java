@@ -35,7 +35,7 @@ class Backend {
             account TEXT NOT NULL, environment TEXT NOT NULL, bundle_id TEXT NOT NULL, granted_as TEXT NOT NULL,
             product_id TEXT NOT NULL, quantity INTEGER NOT NULL, until TEXT, sequence INTEGER NOT NULL, purchase_date TEXT, length TEXT,
             PRIMARY KEY (account, environment, bundle_id, granted_as))""";
-    // The quantity is set, never added. What is older than what is known changes nothing.
+    // The quantity is set, never added. Older events change nothing.
     static final String TOLD = """
         INSERT INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (account, environment, bundle_id, granted_as) DO UPDATE
@@ -126,7 +126,7 @@ class Backend {
             if (outcome.get("may_finish").getAsBoolean()) finish.add(id);
         }
         told(rows);
-        // Only now may the app finish: what it is told is recorded here.
+        // Only now may the app finish: the outcomes are recorded here.
         return new Answer(200, Map.of("finish", finish, "outcomes", outcomes));
     }
 
@@ -163,7 +163,7 @@ class Backend {
     }
 
     static Answer answer(HttpExchange exchange) throws Exception {
-        // Who is signed in. Take it from your session: the app's word is not enough. This example has no sessions.
+        // The signed-in user. Take it from your session: the app's word is not enough. This example has no sessions.
         var account = exchange.getRequestHeaders().getFirst("X-Example-Account");
         var body = exchange.getRequestBody().readNBytes(MAXIMUM_BODY + 1);
         if (body.length > MAXIMUM_BODY) return new Answer(413, Map.of());

@@ -34,7 +34,7 @@ database.exec(`CREATE TABLE IF NOT EXISTS balances (
     product_id TEXT NOT NULL, quantity INTEGER NOT NULL, until TEXT, sequence INTEGER NOT NULL, purchase_date TEXT, length TEXT,
     PRIMARY KEY (account, environment, bundle_id, granted_as))`);
 
-// The quantity is set, never added. What is older than what is known changes nothing.
+// The quantity is set, never added. Older events change nothing.
 const TOLD = database.prepare(`INSERT INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (account, environment, bundle_id, granted_as) DO UPDATE
     SET product_id = excluded.product_id, quantity = excluded.quantity, until = excluded.until, sequence = excluded.sequence,
@@ -121,7 +121,7 @@ async function bodyOf(request) {
 
 /** Returns the status of the response and its value. */
 async function answer(request) {
-    // Who is signed in. Take it from your session: the app's word is not enough. This example has no sessions.
+    // The signed-in user. Take it from your session: the app's word is not enough. This example has no sessions.
     const account = request.headers["x-example-account"] ?? "";
     if (request.method === "GET" && request.url === "/balances") return [200, BALANCES.all(account)];
     const body = await bodyOf(request);
@@ -133,7 +133,7 @@ async function answer(request) {
             // Nothing is granted, and the app must not finish the transaction.
             if (status !== 200) return [status, { code: answer.error?.code ?? null }];
             told(answer.outcomes.flatMap((each) => [...rowsOf(account, each, answer.sequence)]));
-            // Only now may the app finish: what it is told is recorded here.
+            // Only now may the app finish: the outcomes are recorded here.
             return [200, {
                 finish: answer.outcomes.filter((each) => each.may_finish).map((each) => each.transaction_id),
                 outcomes: Object.fromEntries(answer.outcomes.map((each) => [each.transaction_id, each.outcome])),

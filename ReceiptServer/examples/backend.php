@@ -23,7 +23,7 @@ const SCHEMA = 'CREATE TABLE IF NOT EXISTS balances (
     product_id TEXT NOT NULL, quantity INTEGER NOT NULL, until TEXT, sequence INTEGER NOT NULL, purchase_date TEXT, length TEXT,
     PRIMARY KEY (account, environment, bundle_id, granted_as))';
 
-// The quantity is set, never added. What is older than what is known changes nothing.
+// The quantity is set, never added. Older events change nothing.
 const TOLD = 'INSERT INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (account, environment, bundle_id, granted_as) DO UPDATE
     SET product_id = excluded.product_id, quantity = excluded.quantity, until = excluded.until, sequence = excluded.sequence,
@@ -128,7 +128,7 @@ function answer(int $status, array $value = []): void
     echo json_encode($value, JSON_THROW_ON_ERROR);
 }
 
-// Who is signed in. Take it from your session: the app's word is not enough. This example has no sessions.
+// The signed-in user. Take it from your session: the app's word is not enough. This example has no sessions.
 $account = $_SERVER['HTTP_X_EXAMPLE_ACCOUNT'] ?? '';
 $body = file_get_contents('php://input');
 
@@ -142,7 +142,7 @@ switch ($_SERVER['REQUEST_METHOD'] . ' ' . $_SERVER['REQUEST_URI']) {
         }
         told(array_merge(...array_map(
             static fn (array $each) => iterator_to_array(rows_of($account, $each, $answer['sequence'])), $answer['outcomes'])));
-        // Only now may the app finish: what it is told is recorded here.
+        // Only now may the app finish: the outcomes are recorded here.
         answer(200, [
             'finish' => array_column(array_filter($answer['outcomes'], static fn (array $each) => $each['may_finish']), 'transaction_id'),
             'outcomes' => (object) array_column($answer['outcomes'], 'outcome', 'transaction_id'),

@@ -38,7 +38,7 @@ SCHEMA = """CREATE TABLE IF NOT EXISTS balances (
     product_id TEXT NOT NULL, quantity INTEGER NOT NULL, until TEXT, sequence INTEGER NOT NULL, purchase_date TEXT, length TEXT,
     PRIMARY KEY (account, environment, bundle_id, granted_as))"""
 
-# The quantity is set, never added. What is older than what is known changes nothing.
+# The quantity is set, never added. Older events change nothing.
 TOLD = """INSERT INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (account, environment, bundle_id, granted_as) DO UPDATE
     SET product_id = excluded.product_id, quantity = excluded.quantity, until = excluded.until, sequence = excluded.sequence,
@@ -112,7 +112,7 @@ def is_signed(header, body):
 
 class Backend(BaseHTTPRequestHandler):
     def account(self):
-        """Who is signed in. Take it from your session: the app's word is not enough. This example has no sessions."""
+        """The signed-in user. Take it from your session: the app's word is not enough. This example has no sessions."""
         return self.headers.get("X-Example-Account", "")
 
     def answer(self, status, value):
@@ -149,7 +149,7 @@ class Backend(BaseHTTPRequestHandler):
             return self.answer(status, {"code": answer.get("error", {}).get("code")})
         outcomes = answer["outcomes"]
         told([row for each in outcomes for row in rows_of(account, each, answer["sequence"])])
-        # Only now may the app finish: what it is told is recorded here.
+        # Only now may the app finish: the outcomes are recorded here.
         return self.answer(200, {"finish": [each["transaction_id"] for each in outcomes if each["may_finish"]],
                                  "outcomes": {each["transaction_id"]: each["outcome"] for each in outcomes}})
 

@@ -1,9 +1,9 @@
 <?php
 
 /**
- * A route that signs promotional offers, by the rules of "Signing offers": for who is signed in, for what they bought
- * in production, once for each request, and not more than LIMIT times a year. PHP 8.2 with FFI, PDO for SQLite and the
- * package appstorereceipt.
+ * A route that signs promotional offers, by the rules of "Signing offers": for the signed-in user and their
+ * purchases in production, once for each request, and not more than LIMIT times a year. PHP 8.2 with FFI, PDO for
+ * SQLite and the package appstorereceipt.
  *     LEDGER_URL=http://127.0.0.1:8080 LEDGER_TOKEN=… DATABASE=offers.db APPSTORERECEIPT=vendor/autoload.php \
  *         KEY_FILE=key.p8 KEY_ID=2X9R4HXF34 ISSUER_ID=… BUNDLE_ID=com.example.app \
  *             php -d ffi.enable=1 -S 127.0.0.1:8091 offers.php
@@ -114,7 +114,7 @@ function answer(int $status, array $value): void
     echo json_encode($value, JSON_THROW_ON_ERROR);
 }
 
-// Who is signed in. Take it from your session: the app's word is not enough. This example has no sessions.
+// The signed-in user. Take it from your session: the app's word is not enough. This example has no sessions.
 $account = $_SERVER['HTTP_X_EXAMPLE_ACCOUNT'] ?? '';
 $request = json_decode(file_get_contents('php://input'), true);
 try {

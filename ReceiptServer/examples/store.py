@@ -90,7 +90,7 @@ def keep(db, items, text):
         db.execute("INSERT OR IGNORE INTO mentions VALUES (?, ?)", [digest, transaction])
         db.execute("INSERT OR IGNORE INTO transactions VALUES (?, ?)", [transaction, line])
         if item.get("ownership_type") in ("FAMILY_SHARED", "ASSIGNED"):
-            # A receipt does not say it. What it had claimed as the buyer's is the member's.
+            # A receipt does not say it: purchases that it claimed as the buyer's are the member's.
             member = line + (item["app_transaction_id"] or transaction)
             db.execute("UPDATE transactions SET line = ? WHERE transaction_id = ?", [member, transaction])
             db.execute("UPDATE OR IGNORE owners SET line = ? WHERE line = ? AND transaction_id = ?", [member, line, transaction])
@@ -128,7 +128,7 @@ def settle(db, account):
 
 
 def settle_due():
-    """Decides again when a renewal begins or a refund takes effect, of which Apple does not notify."""
+    """Decides again when a renewal begins or a refund takes effect: Apple sends no notification then."""
     while True:
         time.sleep(1)
         with ONE_AT_A_TIME, closing(database()) as db:
@@ -143,7 +143,7 @@ def database():
 
 class Backend(BaseHTTPRequestHandler):
     def account(self):
-        """Who is signed in. Take it from your session: the app's word is not enough. This example has no sessions."""
+        """The signed-in user. Take it from your session: the app's word is not enough. This example has no sessions."""
         return self.headers.get("X-Example-Account", "")
 
     def answer(self, status, value):
@@ -182,7 +182,7 @@ class Backend(BaseHTTPRequestHandler):
         if self.path == "/notifications":
             return self.answer(200, {})
         (own, granted), = settled
-        # What is not decided yet comes again. What belongs to another account can be finished.
+        # Undecided transactions come again. Those of another account can be finished.
         open_now = {item["transaction_id"] for item in own if item["access"] in ("not-yet", "length-unknown", "undetermined")}
         open_now |= {item["transaction_id"] for item in answer["items"] if not item["purchase_key"]}
         self.answer(200, {"granted": [item["transaction_id"] for item in granted],

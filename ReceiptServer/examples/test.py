@@ -365,8 +365,8 @@ def check_rules(shop):
 
 
 def check_cards(shop):
-    """Month cards follow each other, though the ledger's periods overlap; one without a stated length has no end. What
-    a later version tells changes nothing."""
+    """Month cards follow each other, though the ledger's periods overlap; one without a stated length has no end. An
+    unknown later version changes nothing."""
     shop.post.is_faulty = False
     start = now() // 1000 * 1000
 
@@ -470,8 +470,8 @@ def date(milliseconds):
 
 
 def import_beside_reconcile(shop, store):
-    """What MIGRATION.md says, while clients send the same purchases and `reconcile` brings the refunds and renewals of
-    which no notification came."""
+    """What MIGRATION.md says, while clients send the same purchases and `reconcile` brings refunds and renewals
+    without a notification."""
     rng = shop.rng
     store.customers += 1
     customer = store.customers

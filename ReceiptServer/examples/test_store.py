@@ -60,8 +60,8 @@ def text(milliseconds):
 
 
 class History:
-    """A buyer and members, of whom all share the buyer's original transaction: specifications of evidence, and how many
-    purchases each has."""
+    """A buyer and members, who share the buyer's original transaction: specifications of evidence, and the number of
+    purchases of each."""
 
     def __init__(self, rng):
         self.rng, self.pieces, self.counts, self.records, self.last = rng, [], Counter(), [], 1000 * rng.randrange(1, 10**9)

@@ -103,7 +103,7 @@ public struct TransactionHistoryQuery: Hashable, Sendable {
     public var productTypes: [ProductKind] = []
     /// The subscription groups; none for all.
     public var subscriptionGroupIDs: [String] = []
-    /// Who bought; `nil` for the customer and the family.
+    /// The buyer: the customer or a family member; `nil` for both.
     public var ownershipType: OwnershipType?
     /// Whether to ask for revoked transactions only, or for the others only; `nil` for both.
     public var isRevoked: Bool?

@@ -12,8 +12,8 @@ import StrictText
 /// let answer = try client.transactionInfo(of: "2000000123456789")
 /// ```
 ///
-/// What Apple signed is verified by the verifier, with its policy. What is not signed is in types whose names begin
-/// with `Unsigned`; it grants nothing.
+/// What Apple signed is verified by the verifier, with its policy. Unsigned values are in types whose names begin with
+/// `Unsigned`; they grant nothing.
 ///
 /// The client asks when it is called, once, and never by itself: it repeats nothing. It is thread-safe. A call occupies
 /// its thread until the answer is there, usually for 0.1 seconds; in asynchronous code, the calls with `await` occupy a
@@ -51,7 +51,7 @@ public final class AppStoreServerClient: Sendable {
     /// Creates a client. It makes no request.
     ///
     /// - Parameters:
-    ///   - signer: Who asks, about which app. It signs the tokens.
+    ///   - signer: The signer of the tokens, for one app.
     ///   - environment: Production or the sandbox. The same key serves both.
     ///   - verifier: What verifies the signed parts of answers. It must accept the app and the environment.
     ///   - options: Limits, and what tests replace.

@@ -53,7 +53,7 @@ public struct AppStoreServerError: Error, Hashable, Sendable {
         case retry
         /// Begin with the first page again.
         case restartPaging = "restart-paging"
-        /// Ask for a shorter time. What is older is lost.
+        /// Ask for a shorter time. Older notifications are lost.
         case shortenWindow = "shorten-window"
         /// This is the answer to this question.
         case final
@@ -101,8 +101,7 @@ public struct AppStoreServerError: Error, Hashable, Sendable {
 
     /// For codes that are unknown or missing.
     ///
-    /// - Parameter hasCode: Whether the answer is Apple's, and not that of a proxy in front, of which a 404 says
-    ///   nothing of a transaction.
+    /// - Parameter hasCode: Whether the answer is Apple's. A 404 of a proxy in front says nothing about a transaction.
     private static func `class`(ofStatus status: Int, hasCode: Bool) -> Class {
         switch status {
         case 401: .configuration

@@ -17,10 +17,10 @@ import Synchronization
 /// let answer = try client.transactionInfo(of: purchase.transactionID)
 /// ```
 ///
-/// Every answer and every notification follows from one set of `PurchaseHistory`. What is signed is signed under
-/// ``authority``, whose root a tested backend must trust instead of Apple's. It is thread-safe.
+/// Every answer and every notification follows from one set of `PurchaseHistory`. Everything signed is signed under
+/// ``authority``. A tested backend must trust its root instead of Apple's. It is thread-safe.
 ///
-/// It answers as Apple documents it. What Apple does not document, such as the form of a revision or the order of
+/// It answers as Apple documents it. Undocumented behavior, such as the form of a revision or the order of
 /// notifications, may differ.
 public final class FakeAppStore: Sendable {
     /// What the fake App Store answers.
@@ -79,9 +79,9 @@ public final class FakeAppStore: Sendable {
 
     /// What it was made with.
     public let options: Options
-    /// Who signs transactions and notifications.
+    /// The authority that signs transactions and notifications.
     public let authority: TestCertificateAuthority
-    /// Who signs what is signed under an untrusted root.
+    /// The authority that signs under an untrusted root.
     let strangers: TestCertificateAuthority
     /// The root under which ``authority`` signs.
     public let trustAnchor: TrustAnchor
@@ -101,7 +101,7 @@ public final class FakeAppStore: Sendable {
     ///
     /// - Parameters:
     ///   - options: What it is made with.
-    ///   - authority: Who signs; `nil` for a new authority.
+    ///   - authority: The signing authority; `nil` for a new one.
     ///   - clientKey: The private key of clients, on P-256; `nil` for a new key.
     /// - Throws: `unsuitable-key` for a key that is not on P-256.
     public init(
@@ -180,7 +180,7 @@ public final class FakeAppStore: Sendable {
     ///
     /// - Parameters:
     ///   - fault: What is wrong.
-    ///   - endpoint: Whose answers; `nil` for all.
+    ///   - endpoint: The endpoint whose answers get the fault; `nil` for all.
     ///   - count: How many answers.
     public func inject(_ fault: FakeFault, into endpoint: Endpoint? = nil, count: Int = 1) {
         state.withLock { $0.faults.add(fault, endpoint, count: count) }

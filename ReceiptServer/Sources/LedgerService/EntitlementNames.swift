@@ -3,7 +3,7 @@ import HTTPService
 import Instants
 import StrictText
 
-/// The names for access that `--entitlement` gives, and the products of which each gives it.
+/// The names for access that `--entitlement` defines, and the products that give each.
 struct EntitlementNames: Sendable {
     private var names: [(name: String, productIDs: Set<UTF8Bytes>)] = []
 

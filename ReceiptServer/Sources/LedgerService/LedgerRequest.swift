@@ -55,7 +55,7 @@ struct TokenRequest {
 /// `{"account":"…","transaction_id":"…"}` or `{"account":"…","apple_order_id":"…"}`, with `environment` where the
 /// server has several, and `"skip_refused":true,"reason":"…"`.
 struct RecoverRequest {
-    /// Who is to have what is recovered; `nil` to record it only.
+    /// The account to redeem the recovered purchase for, or `nil` to only record it.
     let account: String?
     let subject: Reconciler.Recovery
     let environment: AppStoreEnvironment?

@@ -19,7 +19,7 @@ package struct LedgerRoutes: Sendable {
     private let notificationTypes = NotificationTypes()
     private let unknownValues = UnknownValueCounts()
     private let otherNotifications = OtherNotificationCounts()
-    /// Whether Apple is told that notifications of others' apps arrived.
+    /// Whether notifications of other apps are answered with success.
     private let ignoresOtherApps: Bool
     private let names: EntitlementNames
     /// The date of a request.
@@ -130,7 +130,7 @@ package struct LedgerRoutes: Sendable {
         }
     }
 
-    /// Writes what failed in the ledger to the log. The client is told only that it failed.
+    /// Writes what failed in the ledger to the log. The client learns only that it failed.
     private func answer(_ body: () throws -> Response) throws -> Response {
         do {
             return try body()
@@ -332,7 +332,7 @@ private final class NotificationTypes: Sendable {
     }
 }
 
-/// Counts values that Apple has added since this version, by their places, of which there are few.
+/// Counts values that Apple has added since this version, by their places, which are few.
 private final class UnknownValueCounts: Sendable {
     private let counts = Mutex<[String: UInt64]>([:])
 
@@ -350,7 +350,7 @@ private final class UnknownValueCounts: Sendable {
     }
 }
 
-/// Counts what the clients were told.
+/// Counts the outcomes sent to clients.
 ///
 /// It has no `Mutex`: the members of a group are answered at the same moment, and would spin while the thread that
 /// holds it waits for a processor.

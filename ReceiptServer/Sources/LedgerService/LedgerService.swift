@@ -232,8 +232,8 @@ package struct LedgerService: Sendable {
         let thread = Thread {
             var recent = RecentReports()
             delivery.run { error in
-                // Each dead letter is told, and each reason once a minute. What is before a reason, such as the event's
-                // id, is another each time.
+                // Reports each dead letter, and each reason once a minute. The text before a reason, such as the
+                // event's id, differs each time.
                 let reason = error.detail.split(separator: ": ", maxSplits: 1).last ?? ""
                 if recent.isNews("\(error.code) \(reason)") || error.code == .deadLetter {
                     log.write("delivery", error)

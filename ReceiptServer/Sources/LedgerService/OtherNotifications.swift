@@ -13,7 +13,7 @@ final class OtherNotificationCounts: Sendable {
 
     /// Returns the answer to such a notification, and counts it; `nil` if it was refused for another reason.
     func answer(to error: VerificationError, ignoringOtherApps: Bool) -> Response? {
-        // The signature precedes the policy. What is wrong with a signed part is Apple's.
+        // The signature precedes the policy. A fault in a signed part is Apple's.
         guard error.part == nil else { return nil }
         if error.code == Self.appCode {
             apps.add(1, ordering: .relaxed)

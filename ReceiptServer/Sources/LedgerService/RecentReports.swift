@@ -1,4 +1,4 @@
-/// What an operator was told of late. What goes on happening is told once a minute.
+/// Recent reports to the operator. A report that repeats is made once a minute.
 struct RecentReports {
     private static let interval = Duration.seconds(60)
     /// Reasons can have texts of a database, without a limit to their number.

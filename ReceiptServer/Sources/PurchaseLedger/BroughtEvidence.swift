@@ -15,7 +15,7 @@ struct BroughtEvidence {
 
     /// - Parameters:
     ///   - related: Purchases that nobody claims, and that say something about the others, such as whose they are.
-    ///   - spent: Purchases of which nothing is brought but that they were made.
+    ///   - spent: Purchases known only to have been made.
     init(
         _ purchases: [SignedPurchase] = [], related: [SignedPurchase] = [], _ renewals: [SubscriptionRenewal] = [],
         canHaveToken: Bool = true, spent: [PurchaseKeys] = []

@@ -5,7 +5,7 @@ import StrictText
 /// owner.
 struct Family {
     let id: Int64
-    /// Who brought one of its transactions first; `nil` if nobody has.
+    /// The account that submitted one of its transactions first; `nil` if none has.
     var account: String?
     var claimedAt: Instant?
     var claimOrder = ClaimOrder.last
@@ -348,8 +348,7 @@ struct Families {
         }
     }
 
-    /// Both are one purchase, of which the one that was claimed first decides the owner. What was granted stays
-    /// granted.
+    /// Both are one purchase. The one that was claimed first decides the owner. Grants stay.
     private mutating func join(_ other: Family, into family: Family, at now: Instant) throws(LedgerError) {
         for id in [other.id, family.id] where byID[id]?.subscription != nil {
             try undivide(id)
@@ -398,9 +397,9 @@ extension Families {
     /// Keeps what receipts and other purchases say of a member's transactions from joining them with what is not the
     /// member's.
     ///
-    /// The original transaction that a receipt gives to a member's transaction does not count. What is not the
-    /// member's, and has a transaction of the member as its original, gets a name of its own for it: a customer who was
-    /// a member and buys later may have one original transaction for both.
+    /// The original transaction that a receipt gives to a member's transaction does not count. A transaction that is
+    /// not the member's, but has the member's as its original, gets a name of its own for it: a customer who was a
+    /// member and buys later may have one original transaction for both.
     ///
     /// - Returns: The keys that count.
     private mutating func separateMembers(
@@ -524,8 +523,8 @@ extension Families {
             at: family.claimedAt ?? now)
     }
 
-    /// Removes what an account was granted in a family: who gets it next is granted it anew. What an operator took
-    /// back, and what was granted without evidence, stays.
+    /// Removes what an account was granted in a family: the next account is granted it anew. Grants that an operator
+    /// revoked, and grants without evidence, stay.
     ///
     /// - Parameter split: The family that was split, if it is another one.
     private mutating func lose(

@@ -106,8 +106,8 @@ struct FamilyEvidence {
         return StoredJSON.encode(purchase)
     }
 
-    /// Records renewal information, of which the latest counts. Apple names no app in it, but original transaction ids
-    /// are unique in an environment.
+    /// Records renewal information. The latest counts. Apple names no app in it, but original transaction ids are
+    /// unique in an environment.
     mutating func record(_ renewal: SubscriptionRenewal, _ connection: any SQLConnection) throws(LedgerError) {
         guard let environment = renewal.environment, LedgerText.isStorable(renewal.originalTransactionID) else {
             return

@@ -57,7 +57,7 @@ struct MemberSplit {
     var family: Int64
 }
 
-/// A claim of which nothing says on what it rests, and a part of whose purchases turned out to be a member's.
+/// A claim with unknown evidence, some of whose purchases turned out to be a member's.
 package struct UncertainClaim: Sendable {
     package let account: String
     /// A transaction of what is left.

@@ -8,9 +8,9 @@ struct Grant {
     let productID: String
     /// What the account has of it now.
     var quantity: Int64
-    /// The date access ends, as the backend was told last.
+    /// The date access ends, by the last event.
     var until: Instant?
-    /// The seats of the period, as the backend was told last.
+    /// The seats of the period, by the last event.
     var seats: Int64?
     var grantedAt = Instant.distantFuture
     /// Whether an operator took it back, which no signature changes.
@@ -38,7 +38,7 @@ struct Grant {
         return keys
     }
 
-    /// What the backend is told when this follows another state of the same grant; `nil` for nothing.
+    /// The kind of event for a change from another state of the same grant; `nil` for none.
     func kind(after old: Grant) -> LedgerEvent.Kind? {
         switch (old.quantity, quantity) {
         case (let before, let after) where before == after:
@@ -59,8 +59,8 @@ struct AdjustedQuantity: Equatable {
     /// What the evidence said then.
     let signedThen: Int64
 
-    /// What Apple refunds later is taken back from what the operator set: all of it, or a part. What an operator took
-    /// back stays so.
+    /// What Apple refunds later is taken back from what the operator set: all of it, or a part. A grant that an
+    /// operator revoked stays revoked.
     func quantity(signed: Int64) -> Int64 {
         if quantity == 0 || signed == 0 { return 0 }
         return max(quantity - signedThen + signed, 0)

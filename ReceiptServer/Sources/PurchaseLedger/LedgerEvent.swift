@@ -25,7 +25,7 @@ public struct LedgerEvent: Sendable {
         /// A refund was reversed.
         public static let restored = Kind(rawValue: "restored")
         /// A part was refunded, a part of a refund was reversed, or an operator set the quantity; or two grants turned
-        /// out to be one, of which this is the later.
+        /// out to be one, and this is the later.
         public static let adjusted = Kind(rawValue: "adjusted")
         /// Access ends at another date, or the number of seats is another, and the quantity is the same: a grace
         /// period, an extension, an upgrade, seats that were added or refunded.
@@ -246,7 +246,7 @@ extension LedgerEvent: Codable {
 }
 
 extension Grant {
-    /// What the grant's account is told of it.
+    /// The event for the grant's account.
     ///
     /// - Parameter item: What the evidence says of the transaction; `nil` if there is none.
     func event(
@@ -295,7 +295,7 @@ extension SQLConnection {
     ///
     /// - Parameters:
     ///   - purchases: What was granted of new purchases: their orders are closed.
-    ///   - accounts: Who is answered.
+    ///   - accounts: The accounts that get an answer.
     /// - Returns: The numbers of the answers.
     func post(
         _ events: [LedgerEvent], closingOrdersOf purchases: [NewPurchase] = [], answering accounts: [String] = [],
@@ -303,7 +303,7 @@ extension SQLConnection {
     ) throws(LedgerError) -> [Int64] {
         // Accounts are locked in one order, after all families.
         let told = Dictionary(grouping: events) { UTF8Bytes($0.account) }.sorted { $0.key < $1.key }
-        // One statement for accounts that are told as much and follow each other.
+        // One statement for adjacent accounts with equal numbers of events.
         var runs: [(count: Int, accounts: [String])] = []
         for (account, events) in told {
             if runs.last?.count != events.count { runs.append((events.count, [])) }
@@ -323,7 +323,7 @@ extension SQLConnection {
                 + others.map(SQLStatement.sequence) + closing + naming)
         let rows = all.dropFirst(locks.count)
         var names = all.suffix(naming.count)
-        // The last event of an account that is told has the number of its answer.
+        // The last event of an answered account has the number of its answer.
         var numbers: [UTF8Bytes: Int64] = [:]
         for row in rows.prefix(runs.count).joined() { numbers[UTF8Bytes(try row.text(0))] = try row.integer(1) }
         for (account, events) in told {

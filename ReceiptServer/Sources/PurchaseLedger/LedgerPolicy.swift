@@ -12,8 +12,7 @@ public struct LedgerPolicy: Sendable {
     /// The types of products, for purchases whose evidence does not say the type. A non-renewing subscription whose
     /// length is not among them has no end, and is granted as a consumable is.
     ///
-    /// The ledger stores with a purchase the type by which it granted it. What is granted stays as it is if this
-    /// changes.
+    /// The ledger stores with a purchase the type by which it granted it. Grants stay as they are if this changes.
     public var productTypes: ProductCatalog = [:]
 
     /// How purchases reach accounts by the tokens with which they were made; `nil` to grant each to whoever brings it

@@ -22,7 +22,7 @@ package struct LedgerSummary: Sendable {
         ["CREATE TABLE ledger_identity (id \(dialect.text) NOT NULL, created_at BIGINT NOT NULL)"]
     }
 
-    /// Gives the ledger a name, unless it has one. Who calls it has locked the floor of the numbers.
+    /// Gives the ledger a name, unless it has one. The caller has locked the floor of the numbers.
     static func identify(
         _ connection: any SQLConnection, _ surroundings: Surroundings, at now: Instant
     ) throws(LedgerError) {

@@ -4,8 +4,8 @@ import StrictText
 /// The work of one transaction of the database: records evidence, asks what it means, and grants or takes back what
 /// follows.
 ///
-/// Nothing depends on the order in which evidence arrives. What an account should have is computed from all evidence
-/// each time, and compared with what it was granted.
+/// Nothing depends on the order in which evidence arrives. Each time, it computes from all evidence what an account
+/// should have, and compares that with its grants.
 struct LedgerTransaction {
     let policy: LedgerPolicy
     let now: Instant
@@ -21,11 +21,11 @@ struct LedgerTransaction {
     private var groupsByTransaction: [TransactionKey: Int] = [:]
     /// What this transaction granted.
     private var granted: Set<TransactionKey> = []
-    /// What is to be told of it.
+    /// The events to post.
     private(set) var events: [LedgerEvent] = []
     /// What this transaction granted of new purchases, which orders can have announced.
     private(set) var newPurchases: [NewPurchase] = []
-    /// What the operator is told of it.
+    /// The reports to the operator.
     private(set) var notices = LedgerNotices()
     /// The periods of owned subscriptions that are brought after they ended, and were not heard of before: nothing is
     /// granted for them.
@@ -43,7 +43,7 @@ struct LedgerTransaction {
         var items: [(key: TransactionKey, item: Entitlements.Item)]
     }
 
-    /// Who brings purchases.
+    /// The account that submits purchases.
     struct Claim: Sendable {
         let account: String
         /// The token with which the account buys; `nil` if the caller does not say.
@@ -185,7 +185,7 @@ struct LedgerTransaction {
     /// Returns why a purchase can't be claimed when a token is required (R4), or `nil` if the first account that
     /// submits it becomes its owner.
     private func missingToken(of item: Entitlements.Item) -> Outcome? {
-        // Who restores a non-consumable may have bought it before there were tokens.
+        // A customer who restores a non-consumable may have bought it before there were tokens.
         let date =
             item.purchase.productType == .nonConsumable
             ? item.purchase.originalPurchaseDate ?? item.purchase.purchaseDate : item.purchase.purchaseDate
@@ -211,10 +211,10 @@ struct LedgerTransaction {
         let broughtByFamily = Dictionary(grouping: brought.claimed.compactMap(\.keys?.transaction)) { families[$0]?.id }
         for (_, keys) in brought.claimed {
             // DANGEROUS: whoever brings evidence first owns the purchase for good, since nothing in most evidence says
-            // whose it is. What is claimed too easily here is lost to its buyer: only what is for sale, has no owner,
-            // and was not bought with the token of another account, as far as anything that is known of its family
-            // says. With old evidence that has no token, such as a receipt, nobody gets what was bought for another
-            // account since.
+            // whose it is. A purchase claimed too easily here is lost to its buyer. Claim only a purchase that is for
+            // sale, has no owner, and was not bought with the token of another account, as far as anything known of its
+            // family says. With old evidence that has no token, such as a receipt, nobody gets what was bought for
+            // another account since.
             guard let keys, let family = families[keys.transaction], family.account == nil,
                 let item = item(of: keys.transaction), policy.isForSale(item.productID), missingToken(of: item) == nil,
                 isFor(item.purchase, claim) || !familiesForOthers.contains(family.id)
@@ -335,7 +335,7 @@ struct LedgerTransaction {
         try decide()
         _ = try connection.post(events, closingOrdersOf: newPurchases, policy, at: now)
         try connection.ask(questions, at: now)
-        // Who brings one is told the outcome.
+        // The account that submits one gets the outcome.
         if cause != .redeem { for key in endedUnheard { try connection.noteEnded(key, at: now) } }
     }
 
@@ -399,8 +399,8 @@ struct LedgerTransaction {
         }
     }
 
-    /// Grants a line's own transaction as it was bought, of which the backend hears nothing: it did so itself. What
-    /// Apple took back of it since is a change of this grant.
+    /// Grants a line's own transaction as it was bought, without an event: the backend granted it itself. A later
+    /// refund changes this grant.
     ///
     /// - Returns: `nil` if it is none of a line's, or gives the account nothing.
     private mutating func grantAsBought(

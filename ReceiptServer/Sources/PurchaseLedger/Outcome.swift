@@ -1,6 +1,6 @@
 public import AppStoreReceipt
 
-/// What a client is told about one transaction.
+/// The answer to a client about one transaction.
 @nonexhaustive
 public enum Outcome: String, Codable, Sendable, CaseIterable {
     /// The account has the purchase now.
@@ -91,7 +91,7 @@ public struct TransactionOutcome: Sendable, Codable {
     public let bundleID: String?
     /// The environment of the purchase; `nil` as ``bundleID`` can be.
     public let environment: AppStoreEnvironment?
-    /// What the client is told.
+    /// The answer to the client.
     public let outcome: Outcome
     /// The access that the purchase gave when the request was answered; `nil` if it was not decided.
     public let access: Entitlements.Access?
@@ -147,14 +147,13 @@ public struct TransactionOutcome: Sendable, Codable {
 public struct Redemption: Sendable {
     /// One outcome for each transaction, in the order of the evidence.
     public let outcomes: [TransactionOutcome]
-    /// The number by which a backend sees what is older: of what it was told about a grant, by answers and events, the
-    /// greatest number counts.
+    /// The number by which a backend sees what is older: the greatest number of a grant's answers and events counts.
     ///
     /// It is that of the account's last event, or the ledger's floor: see ``PurchaseLedger``.
     public let sequence: Int64
     /// A Boolean value that indicates whether this is the recorded answer to an earlier request with the same
     /// idempotency key.
     public let isRepeated: Bool
-    /// What the operator is told of it.
+    /// The reports to the operator.
     var notices = LedgerNotices()
 }

@@ -1,7 +1,7 @@
 @_spi(Ledger) public import AppStoreReceipt
 import StrictText
 
-/// Who else may have locked the name of an account.
+/// Whether others may lock the name of an account, too.
 enum AccountLock { case shared, exclusive }
 
 extension SQLConnection {
@@ -37,7 +37,7 @@ extension PurchaseLedger {
 
     /// Gives what an account owns, or was granted, to another account: one purchase with its renewals, or all of them.
     ///
-    /// The first account's grants are taken back and granted to the second, and both are told.
+    /// The first account's grants are taken back and granted to the second, and both get events.
     ///
     /// - Parameters:
     ///   - account: The account that owns the purchases.
@@ -48,7 +48,7 @@ extension PurchaseLedger {
     ///   - bundleID: The app of the purchases; `nil` for all.
     ///   - movesTokens: Whether the account's tokens and open orders move, too, so that purchases under way follow;
     ///     only of all purchases in both environments.
-    ///   - reason: Who decided it, and why; it is recorded.
+    ///   - reason: The operator and the reason, which are recorded.
     ///   - now: The date of the decision.
     /// - Returns: The number of purchases, with their renewals counted once.
     /// - Throws: `not-found` if the account has no such purchase.
@@ -137,8 +137,8 @@ extension PurchaseLedger {
                     if grant.quantity > 0 {
                         events.append(taken.event(.revoked, .transfer, item, before: grant.quantity, at: now))
                     }
-                    // An account to which a purchase returns may have been told of it under its name before it was
-                    // forgotten, and not that it was refunded since.
+                    // The account that gets a purchase back may know it from before it was forgotten, and not know of a
+                    // refund since.
                     let kind = grant.quantity > 0 ? LedgerEvent.Kind.granted : .revoked
                     var told = given.event(kind, .transfer, item, before: 0, at: now)
                     if policy.orders != nil, let token = told.token, tokens.contains(token) {
@@ -165,7 +165,7 @@ extension PurchaseLedger {
         return items
     }
 
-    /// Deletes an account. What it bought stays spent: no other account can redeem it.
+    /// Deletes an account. Its purchases stay spent: no other account can redeem them.
     ///
     /// Its name is replaced by a random one wherever it stands, and its events, answers, orders and attempts are
     /// removed, with the evidence that nobody else sent. Its tokens stay, with the random name: what is bought with
@@ -182,7 +182,7 @@ extension PurchaseLedger {
         let name = "forgotten-\(policy.surroundings.makeID())"
         let isKnown = try store.write { (connection) throws(LedgerError) in
             try connection.lockAccount(account, .exclusive)
-            // Whoever is about to write the name is waited for, and nobody finds it any more.
+            // Waits for transactions that are about to write the name. Later ones no longer find it.
             let families = "SELECT id FROM families WHERE id IN (\(Self.familiesOfAccount)) ORDER BY id"
             func ids(_ statement: String) throws(LedgerError) -> Set<Int64> {
                 var ids: Set<Int64> = []
@@ -205,9 +205,9 @@ extension PurchaseLedger {
             ] {
                 if try !connection.run(statement, [.text(account), .text(name)]).isEmpty { isKnown = true }
             }
-            // If the account returns, what it is told is newer than what it was told before.
+            // If the account returns, its events are newer than those before.
             try connection.raiseSequenceFloor(to: connection.sequence(of: account) + 1)
-            // Whoever takes or records events of the account locks it before them, too.
+            // Transactions that take or record events of the account also lock it first.
             for table in ["answers", "accounts", "outbox", "orders"] {
                 let rows = try connection.run("DELETE FROM \(table) WHERE account = $1 RETURNING 1", [.text(account)])
                 if !rows.isEmpty { isKnown = true }

@@ -1,16 +1,15 @@
 public import AppStoreReceipt
 
-/// A record of which account was granted which purchase. Each purchase is granted once, to one owner.
+/// A record of accounts and the purchases they were granted. Each purchase is granted once, to one owner.
 ///
 /// Make one when the program starts, and share it. It is thread-safe, and several processes may use one PostgreSQL
-/// database, or one file. What a method recorded is durable when it returns.
+/// database, or one file. Changes are durable when a method returns.
 ///
 /// Methods wait for the disk or the database. Call them on threads of your own, not on an event loop or in Swift's pool
 /// of threads.
 ///
 /// Answers and events carry a `sequence`. It only grows, and starts at the current time in milliseconds. Opening a
-/// ledger raises the numbers of all accounts, so that what is told after a back-up was restored is newer than what was
-/// told before.
+/// ledger raises the numbers of all accounts, so that events after a restored backup are newer than all events before.
 ///
 /// It takes verified evidence only. It cannot know who sends evidence: an account is the one that your backend has
 /// authenticated.
@@ -142,8 +141,8 @@ public final class PurchaseLedger: Sendable {
     ///     The same key gets the same answer if the account had everything that it brought. Otherwise the request is
     ///     decided anew, since its outcomes can change for the better.
     ///   - now: The date of the request.
-    /// - Throws: `idempotency-key-reused` if the key belongs to a request of the account for other transactions. What
-    ///   the evidence says is recorded all the same, but nothing becomes the account's.
+    /// - Throws: `idempotency-key-reused` if the key belongs to a request of the account for other transactions. The
+    ///   evidence is still recorded, but the account claims nothing.
     public func redeem(
         _ evidence: VerifiedEvidence, for account: String, accountToken: AppAccountToken? = nil,
         idempotencyKey: String? = nil, at now: Instant = .now
@@ -227,8 +226,8 @@ public final class PurchaseLedger: Sendable {
     /// Returns what an account is entitled to at a date, by all evidence about the purchases that it owns or was
     /// granted.
     ///
-    /// Purchases of products that are not for sale, and those that an operator took back, are not among them. What they
-    /// replaced stays ended.
+    /// Purchases of products that are not for sale, and those that an operator took back, are not among them. Purchases
+    /// that they replaced stay ended.
     ///
     /// - Parameters:
     ///   - account: The account.

@@ -12,7 +12,7 @@ extension SQLConnection {
         guard let uuid = payload.notificationUUID, LedgerText.isStorable(uuid),
             let type = payload.type?.rawValue, LedgerText.isStorable(type)
         else {
-            // It has no name under which to store it. What it says about purchases counts all the same.
+            // It has no name under which to store it. Its statements about purchases still count.
             return true
         }
         let environment = SQLValue.text(payload.environment?.rawValue ?? "")

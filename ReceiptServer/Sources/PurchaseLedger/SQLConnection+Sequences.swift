@@ -4,13 +4,13 @@ import AppStoreReceipt
 ///
 /// An event has a greater number than the account's last one, than the floor, and at least the milliseconds since 1970.
 /// An answer has the number of the account's last event, or the floor if that is greater. The floor is raised when a
-/// ledger is opened, so that what is told after a back-up was restored is newer than all that was told before, and when
-/// an account is forgotten, so that the account can return.
+/// ledger is opened, so that events after a restored backup are newer than all events before, and when an account is
+/// forgotten, so that the account can return.
 extension SQLConnection {
     /// Raises the floor above what it was, and to at least a number.
     ///
-    /// Who has taken a number below it is waited for: else an answer that does not know of that event would have the
-    /// greater number.
+    /// Waits for transactions that have taken a number below it. Otherwise an answer that does not know their events
+    /// would have the greater number.
     func raiseSequenceFloor(to number: Int64) throws(LedgerError) {
         for lock in dialect.floorLock { try run(lock) }
         try run(
@@ -46,9 +46,9 @@ extension SQLStatement {
         return max(floor, try row.integer(1))
     }
 
-    /// Takes numbers that follow each other for so many events of each of some accounts, and has them sent: what is
-    /// pending already comes first. Its rows are the accounts and the last numbers. The accounts are locked in their
-    /// order until the end of the transaction.
+    /// Takes consecutive numbers for this many events of each account, and has the events sent after those already
+    /// pending. Its rows are the accounts and the last numbers. The accounts are locked in their order until the end of
+    /// the transaction.
     static func takingSequences(
         _ count: Int, of accounts: [String], at now: Instant, _ dialect: SQLDialect
     ) -> SQLStatement {

@@ -2,11 +2,11 @@ package import Instants
 
 /// What the ledger takes from the machine. A simulation replaces all of it, so that a seed repeats a history.
 package struct Surroundings: Sendable {
-    /// The date. Whoever sets the clock can move it in both directions.
+    /// The date. It can move in both directions when the clock is set.
     package var date: @Sendable () -> Instant = { .now }
     /// The time since some moment, which never goes back.
     package var uptime: @Sendable () -> ContinuousClock.Instant = { .now }
-    /// Random bits, of which ids and tokens are made.
+    /// Random bits for ids and tokens.
     package var random: @Sendable () -> UInt64 = { .random(in: .min ... .max) }
 
     package init() {}

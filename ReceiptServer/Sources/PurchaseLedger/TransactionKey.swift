@@ -75,7 +75,7 @@ struct PurchaseKeys {
             name.map { [TransactionKey(environment: environment, bundleID: bundleID, transactionID: $0)] } ?? []
     }
 
-    /// The keys of something that was granted, of which nothing else is known here.
+    /// The keys of a grant without other known facts.
     init(granted transaction: TransactionKey) {
         self.transaction = transaction
         relatives = []

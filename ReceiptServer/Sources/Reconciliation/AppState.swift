@@ -16,7 +16,7 @@ struct AppState {
     /// The last fault of the configuration; `nil` since there was an answer.
     private(set) var configurationError: AppStoreServerError?
 
-    /// After so many failures in a row, there is one try a minute.
+    /// The number of failures in a row after which there is one try a minute.
     private static let maximumFailures = 10
     private static let maximumConfigurationFaults = 3
     private static let longestPause = Duration.seconds(3600)

@@ -27,7 +27,7 @@ package enum Finding: Sendable {
     case endedUnheard(AskedApp, transactionID: String)
     /// A question is given up.
     case failed(Question, String)
-    /// So many questions of the lowest priority were dropped, because there were too many.
+    /// The number of lowest-priority questions that were dropped, because there were too many.
     case dropped(AskedApp, Int)
     /// How far Apple's clock is ahead of this one.
     case clockSkew(AskedApp, Duration)

@@ -82,7 +82,7 @@ extension Reconciler {
         try ledger.pause(question, window, until: now, attempts: 0, failure: nil, at: now)
     }
 
-    /// Records what a page has, each item in a transaction of its own. What is refused stops nothing.
+    /// Records what a page has, each item in a transaction of its own. A refused item does not stop the others.
     ///
     /// - Returns: What the items are called.
     private func record(

@@ -59,8 +59,8 @@ extension Reconciler {
         package internal(set) var refused: [RefusedItem] = []
         /// How the history of support's acts says that something was refused and the rest recorded.
         package static let partialAnswer = "partial"
-        /// What the account was told, if one was named: the outcomes of each transaction that was asked about, and the
-        /// number of the last answer.
+        /// The answer to the account, if one was named: the outcome of each requested transaction, and the number of
+        /// the last answer.
         package internal(set) var outcomes: [TransactionOutcome] = []
         package internal(set) var sequence: Int64?
     }
@@ -72,11 +72,12 @@ extension Reconciler {
 
     /// Asks about one purchase, and records what Apple signed.
     ///
-    /// A history that takes longer than a minute is `unavailable`. What was read of it is kept for ten minutes, and the
-    /// same request goes on from there.
+    /// A history that takes longer than a minute is `unavailable`. The pages read are kept for ten minutes, and the
+    /// same request continues from there.
     ///
     /// - Parameters:
-    ///   - account: Who brings the purchase: it becomes the owner as by `redeem`; `nil` only to record.
+    ///   - account: The account that submits the purchase and becomes its owner as by `redeem`; `nil` to only record
+    ///     it.
     ///   - skipsRefused: Whether the rest is recorded if something of the answer is refused. The account then claims it
     ///     only if each transaction of the rest has a token of the account.
     package func recover(
@@ -143,7 +144,7 @@ extension Reconciler {
         result.outcomes = redemption.outcomes
         result.sequence = redemption.sequence
         do throws(LedgerError) {
-            // Grants make questions, of which these are answered.
+            // Grants make questions. These are answered.
             try record()
         } catch {
             // The account has what it was granted.
@@ -161,8 +162,8 @@ extension Reconciler {
         return refused
     }
 
-    /// All other transactions of the subscriptions' groups, such as renewals. What is missing can say whose a
-    /// subscription is.
+    /// All other transactions of the subscriptions' groups, such as renewals. A missing one can name the owner of a
+    /// subscription.
     private func history(
         of found: [Verified<TransactionInfo>], _ apple: AppleApp, until end: Instant,
         skippingRefused skipsRefused: Bool

@@ -42,7 +42,7 @@ package final class Reconciler: Sendable {
         /// The pages of an hour that brought nothing new, and said that there are more.
         var barrenPages: [AskedApp: (hour: Int64, count: Int)] = [:]
         var histories = KeptHistories()
-        /// What was read of pages of which not all are read.
+        /// The pages read so far of unfinished answers.
         var readings = PageReadings()
     }
 
@@ -85,7 +85,7 @@ package final class Reconciler: Sendable {
 
     /// What one look at the queue did.
     package enum Step: Sendable, Equatable {
-        /// So many questions were asked.
+        /// The number of questions asked.
         case asked(Int)
         /// Nothing can be asked before a date; `nil` if nothing is to be asked at all.
         case idle(until: Instant?)

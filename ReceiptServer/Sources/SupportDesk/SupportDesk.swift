@@ -7,8 +7,8 @@ import StrictText
 
 /// The support desk: a page for staff, which says who has a purchase, what was sent, and why not.
 ///
-/// It is a listener of its own, so that nobody who reaches the service reaches it. Its pages have no script. What they
-/// show is the ledger's, and what they do is an ``Act``.
+/// It is a listener of its own, so that nobody who reaches the service reaches it. Its pages have no script. They show
+/// the ledger, and each change is an ``Act``.
 package struct SupportDesk: Sendable {
     let ledger: PurchaseLedger
     let verifier: AppStoreVerifier
@@ -169,8 +169,7 @@ package struct SupportDesk: Sendable {
         notice(words, style, to: &html)
     }
 
-    /// Who sent a request, or `nil` for somebody who is not signed in. A token that was removed, or lost its scope,
-    /// signs out.
+    /// The sender of a request, or `nil` without a session. A token that was removed, or lost its scope, signs out.
     private func visitor(_ request: Request) throws(LedgerError) -> Visit? {
         guard let id = sessionCookie.value(in: request.header("Cookie")),
             let session = try sessions.session(id, at: clock())
@@ -182,7 +181,7 @@ package struct SupportDesk: Sendable {
         return Visit(request: request, sessionID: id, session: session, scopes: scopes, view: view(request))
     }
 
-    /// Who sent a form of this session, and the form.
+    /// The sender of a form of this session, and the form.
     func sender(_ request: Request) throws -> (Visit, FormBody) {
         guard let visit = try visitor(request) else { throw Turned(response: sessionOver(request)) }
         let form = try FormBody(request)

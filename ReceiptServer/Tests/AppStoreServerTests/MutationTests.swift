@@ -8,7 +8,7 @@ import StrictText
 import Foundation
 import Testing
 
-/// The client's reading of answers under mutation, of which `FuzzAnswers` tries more.
+/// The client's reading of mutated answers. `FuzzAnswers` tries more of them.
 @Suite struct MutationTests {
     @Test("An object with no documented member is no answer", arguments: ["{}", #"{"status_":0,"ok":true}"#])
     func noMember(text: String) throws {

@@ -31,8 +31,8 @@ struct Shop {
             store.signer, environment: environment, verifier: store.verifier(), options: clientOptions)
     }
 
-    /// A customer with consumables, of which some are refunded, a weekly subscription of four periods, of which the
-    /// first is refunded, and a non-consumable.
+    /// A customer with consumables, some of them refunded, a weekly subscription of four periods, the first of them
+    /// refunded, and a non-consumable.
     func fill(customer: Int = 1, consumables: Int = 45, refunds: Int = 0) -> PurchaseHistory.Transaction {
         store.change(customer: customer) { history in
             let start = Self.date - .seconds(25 * 86_400)

@@ -36,7 +36,7 @@ REASONS = {
     "no token": "a test notification without its token cannot be asked about",
     "no member": "an object without any documented member is not Apple's: where nothing is to be told, that has empty members",
 }
-# What was done to an error of which only one has the code.
+# The fault of an error whose code only one client has.
 ERROR_REASONS = {
     "no message": "Apple's wants the message beside the code",
     "another content type": "Apple's reads no code unless the type is exactly application/json",
@@ -233,7 +233,7 @@ class Raw:
 def jws(pool):
     found = random.choice(pool)
     if random.random() < 0.15:
-        # Not the last letter of a part, of which bits are unused.
+        # Not the last letter of a part, which has unused bits.
         place = random.randrange(0, len(found) - 2)
         if found[place] != "." and found[place + 1] != ".":
             found = found[:place] + random.choice([letter for letter in "abcXYZ019-_" if letter != found[place]]) + found[place + 1:]

@@ -56,7 +56,7 @@ import TrialSupport
         #expect(daemon.stop(within: .seconds(2)) == 0)
     }
 
-    /// Targets and headers of which a proxy in front could have understood another meaning.
+    /// Targets and headers that a proxy in front could have understood differently.
     static let ambiguous: [(name: String, target: String, headers: String, status: Int)] = [
         ("bytes in the path that are no UTF-8", "/v1/accounts/\u{1}/echo", "Content-Length: 0", 404),
         ("an escape of the query that is none", "/v1/accounts/a/echo?at=%zz", "Content-Length: 0", 400),
@@ -155,7 +155,7 @@ import TrialSupport
         let port = daemon.address.port
         let large = [UInt8](repeating: UInt8(ascii: "w"), count: 150_000)
         let waiting = try (0..<8).map { _ in try Client(port: port) }
-        // Half of them have large bodies, of which one fits into the memory.
+        // Half of them have large bodies. One of these fits into the memory.
         for (index, client) in waiting.enumerated() {
             client.send(requestBytes("POST", "/open", index % 2 == 0 ? large : [UInt8(ascii: "w")]))
         }

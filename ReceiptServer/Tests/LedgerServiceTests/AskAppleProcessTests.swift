@@ -64,7 +64,7 @@ import TrialSupport
         #expect(try refunds(ledger) == [])
         var kills = 0
         func pages() -> Int { shop.store.requestCounts[.notificationHistory] ?? 0 }
-        // At any moment of the first windows, of which the last have something.
+        // At any moment of the first windows. The last ones have something.
         while kills < Sampling.count("killed-questions"), try recordedCount(ledger) < total {
             let server = try shop.serve(location)
             let asked = pages() + Int.random(in: 2...(Self.isLong ? 4 : 12))

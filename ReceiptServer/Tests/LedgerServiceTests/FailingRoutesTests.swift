@@ -11,7 +11,7 @@ import TrialSupport
 
 /// What is answered over HTTP while calls of SQLite to the system fail: each call in turn.
 @Suite(.serialized) struct FailingRoutesTests {
-    /// In the short run, one call of so many is tried, beginning with a random one.
+    /// In the short run, every n-th call is tried, beginning with a random one.
     private static let stride = Sampling.count("failing-route-calls")
 
     private static let token = "token-of-the-backend-1234"

@@ -7,13 +7,13 @@ import SeededRandom
 import Testing
 import TrialSupport
 
-/// Many lines, of which one in a hundred is wrong, in an import that is killed in the middle.
+/// Many lines, one in a hundred wrong, in an import that is killed in the middle.
 @Suite(.serialized) struct ImportLinesTests {
     /// Writes lines, and remembers what must be said of them.
     private struct Lines {
         private(set) var bytes: [UInt8] = Array(
             "account,token,transaction_id,original_transaction_id,product_id,quantity,date\n".utf8)
-        /// What a line is told for, by its number.
+        /// The report about a line, by its number.
         private(set) var expected: [Int: String] = [:]
         private(set) var goodCount = 0
         private var generator: SeededGenerator
@@ -193,7 +193,7 @@ import TrialSupport
                     "lines \(count + 1)", "added \(lines.goodCount)", "known 0", "conflicts \(conflicts)",
                     "faults \(lines.expected.count - conflicts)",
                 ].map { Substring($0) })
-        // A line can be told twice, but not left out.
+        // A line can be reported twice, but not left out.
         var found: [Int: String] = [:]
         for line in try String(contentsOfFile: told, encoding: .utf8).split(separator: "\n")
         where line.hasPrefix("line ") {

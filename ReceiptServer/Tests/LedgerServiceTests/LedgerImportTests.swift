@@ -589,7 +589,7 @@ struct LedgerImportTests {
         #expect(errors.first == "continues after line \(lineCount)")
         told.formUnion(errors)
         #expect(told.filter { $0.hasPrefix("line ") } == Set((2...count).map { "line \($0): conflict: token-taken" }))
-        // What was told is not kept.
+        // Printed reports are not kept.
         let kept = try ledger.store.read { (connection) throws(LedgerError) in
             try connection.run("SELECT untold FROM imports").map { (row) throws(LedgerError) in try row.text(0) }
         }

@@ -53,7 +53,7 @@ struct OfferRoute<Store: OfferStore> {
     /// Returns the JWS for the app.
     ///
     /// - Parameters:
-    ///   - account: Who is signed in.
+    ///   - account: The signed-in user.
     ///   - owned: What the ledger says of this account, in production.
     func sign(_ request: OfferRequest, for account: String, _ owned: OwnedItems) throws -> String {
         // Swift compares strings by canonical equivalence: what is signed is the list's own bytes.

@@ -21,7 +21,7 @@ struct RecoverRouteTests {
     init() throws { try self.init(apps: { [$0] }) }
 
     /// - Parameters:
-    ///   - apps: The apps that are asked about, of which the store has one.
+    ///   - apps: The apps that are asked about. The store has one of them.
     ///   - sandbox: The App Store of the other environment; `nil` for none.
     private init(
         apps: (String) -> [String], shop: AppleShop? = nil, sandbox: FakeAppStoreServer? = nil,
@@ -93,7 +93,7 @@ struct RecoverRouteTests {
         let (status, answer) = try recover(body)
         let message = (answer["error"] as? [String: Any])?["message"] as? String
         #expect(status == 400 && code(answer) == "invalid-request")
-        // The first fault is told.
+        // The first fault is reported.
         #expect(message?.contains("'apple_order_id'") == true, "\(message ?? "")")
         #expect(message?.contains("'order_id' is an order of this ledger") == !body.contains("acount"))
     }

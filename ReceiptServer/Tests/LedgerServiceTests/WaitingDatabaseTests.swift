@@ -44,7 +44,7 @@ import TrialSupport
         return try files.map(newLedger)
     }
 
-    /// Sends so many redemptions, each on a connection of its own, and waits for no answer.
+    /// Sends redemptions, each on a connection of its own, and waits for no answer.
     private func startRedemptions(
         _ count: Int, _ evidence: MintedEvidence, _ port: UInt16, of id: Int = 1, for account: String = "anna"
     ) throws -> [Client] {
@@ -98,7 +98,7 @@ import TrialSupport
             let first = try startRedemptions(1, evidence, server.port, of: 2, for: "ben")
             #expect(first[0].receive()?.status == 200)
             let lock = try Lock(location, "EXCLUSIVE")
-            // Beyond its quarter, it is told so at once.
+            // Beyond its quarter, it is refused at once.
             let waiting = try startRedemptions(200, evidence, server.port)
             usleep(300_000)
             let start = ContinuousClock.now

@@ -14,12 +14,12 @@ package final class LossyProxy: Sendable {
 
     /// What is to be lost.
     private struct Plan {
-        /// The answers to so many commits that have inserted something.
+        /// The number of answers to commits that have inserted something.
         var commits = 0
-        /// So many connections after such a commit.
+        /// The number of connections after such a commit.
         var connectionsThen = 0
         var connections = 0
-        /// A call after so many others: what a client sends until it waits for an answer.
+        /// A call after `rest` others: what a client sends until it waits for an answer.
         var call: (rest: Int, moment: Moment)?
         var lostCalls = 0
     }
@@ -57,13 +57,13 @@ package final class LossyProxy: Sendable {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// Loses the answers to the next commits that have inserted something, and so many connections that are made after
-    /// each.
+    /// Loses the answers to the next commits that have inserted something, and a number of connections that are made
+    /// after each.
     package func loseCommits(_ count: Int, andConnections connections: Int = 0) {
         plan.withLock { ($0.commits, $0.connectionsThen) = (count, connections) }
     }
 
-    /// Loses a call after so many others, over whatever connection; the opening of a connection is one, too.
+    /// Loses a call after a number of others, over whatever connection; the opening of a connection is one, too.
     package func loseCall(after count: Int, _ moment: Moment) { plan.withLock { $0.call = (count, moment) } }
 
     /// Ends what was planned, and returns how many calls were lost.

@@ -160,7 +160,7 @@ import Testing
             log.add(try? Self.attempt(2))
             log.add(try? Self.attempt(3, of: "ben"))
             #expect(try count("attempted_transactions", ledger) == 1)
-            // An account of which nothing is known but what it sent is known.
+            // An account known only from its attempts is known.
             _ = try ledger.deleteAccount("anna")
             try log.write()
             #expect(try count("attempts", ledger) == 1 && count("attempted_transactions", ledger) == 0)
@@ -196,7 +196,7 @@ import Testing
             Self.attempt(5, order: floor - 1, at: .now + .seconds(60)),
         ])
         #expect(try here.history(of: "anna")?.entries.count == 1)
-        // Who returned is deleted again.
+        // The account that returned is deleted again.
         _ = try here.deleteAccount("anna", at: .now + .seconds(120))
         try there.record([Self.attempt(6, order: floor, at: .now + .seconds(600))])
         #expect(try here.history(of: "anna") == nil)
@@ -340,7 +340,7 @@ import Testing
                 try ledger.record([Self.attempt(10 + number, of: "eve", evidence)])
             }
             #expect(try count("kept_evidence", ledger) == 3)
-            // Who is deleted leaves it to those who sent it, too.
+            // Deleting an account keeps the evidence of others that sent it, too.
             _ = try ledger.deleteAccount("anna")
             #expect(try ledger.keptEvidence(#require(EvidenceDigest.text(of: of.anna))) == of.anna)
             _ = try ledger.deleteAccount("mallory")
@@ -366,7 +366,7 @@ import Testing
         let bounded = AttemptLog.bounded(same)
         #expect(bounded.map(\.account) == ["anna", "ben"] && bounded.map(\.times) == [3, 1])
         #expect(bounded[0].requestID == same[2].requestID)
-        // What was told differently is another attempt.
+        // An attempt with a different answer is another attempt.
         let told = try [
             Self.attempt(0, Self.text), Self.attempt(1, Self.text, code: "wrong-app"),
             Self.attempt(2, Self.text, code: "wrong-app", Self.outcomes(1)),
@@ -473,7 +473,7 @@ import Testing
         }
     }
 
-    /// What became of a receipt with so many transactions.
+    /// The outcomes of a receipt with this many transactions.
     private static func outcomes(_ count: Int, for account: String = "anna") throws -> [TransactionOutcome] {
         var outcomes: [TransactionOutcome] = []
         try Place.sqlite.withLedger { ledger in

@@ -218,7 +218,7 @@ struct World {
         self.generator = generator
     }
 
-    /// What an operator is told who asks for what cannot be done.
+    /// The error for an operator's impossible request.
     private static let expected: Set<LedgerError.Code> = [.notFound, .notAdjustable, .invalidText]
 
     private var now: Instant { day(date) }

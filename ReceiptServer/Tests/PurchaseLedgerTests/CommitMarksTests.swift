@@ -5,7 +5,7 @@ import LedgerTestSupport
 @testable import PurchaseLedger
 import Testing
 
-/// Whether a transaction of PostgreSQL was committed of which the answer was lost.
+/// Whether a transaction of PostgreSQL was committed when its answer was lost.
 @Suite(.enabled(if: PostgreSQLServer.binaries != nil)) struct CommitMarksTests {
     private let location: Place.Location
     private let ledger: PurchaseLedger
@@ -92,8 +92,8 @@ import Testing
         #expect(try rows("SELECT last_value FROM ends")[0].integer(0) == 2)
     }
 
-    /// Lets so many transactions end their connection when they are committed that grant something: nothing of them is
-    /// done.
+    /// Lets this many transactions that grant something end their connection when they are committed: nothing of them
+    /// is done.
     ///
     /// - Parameter grants: How much they grant at least.
     static func endCommits(_ count: Int, granting grants: Int = 1, in ledger: PurchaseLedger) throws {

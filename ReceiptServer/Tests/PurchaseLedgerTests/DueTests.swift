@@ -58,7 +58,7 @@ import Testing
             #expect(try ledger.outcomes(evidence, for: "anna", at: day(1)) == [.granted])
             history.refund(pro, at: day(5))
             try recordLast(history, ledger, at: day(2))
-            // The end that was announced is told, and that there is none any more.
+            // Events have the announced end, and then none.
             #expect(try ledger.events().map(\.until) == [nil, day(5)])
             history.reverseRefund(of: pro, at: day(6))
             try recordLast(history, ledger, at: day(3))

@@ -11,7 +11,7 @@ import Testing
 @Suite(.serialized) struct FailingStoreTests {
     private static let acts = Result { try LedgerActs() }
 
-    /// In the short run, one call of so many is tried, beginning with a random one.
+    /// In the short run, every n-th call is tried, beginning with a random one.
     private static let stride = Sampling.count("failing-store-calls")
 
     /// Performs all acts of ``LedgerActs``, each until it is answered.

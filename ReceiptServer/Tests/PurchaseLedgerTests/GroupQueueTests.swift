@@ -123,7 +123,7 @@ import Testing
                 while let member = group.next() { if member.take() != nil { members.append(member) } }
                 isTaken.signal()
                 isOpen.wait()
-                // Who is gone has nothing to do, and nothing to be told.
+                // A thread that is gone has nothing to do, and gets no result.
                 #expect(members.compactMap { $0.take() } == ["leader"])
                 for member in members { member.finish(nil) }
             }

@@ -16,7 +16,7 @@ import Testing
         private(set) var lines: [ImportedLine] = []
         private(set) var after: [(PurchaseLedger) throws -> Void] = []
 
-        /// - Parameter lineCount: The lines of the file, of which many files have some twice.
+        /// - Parameter lineCount: The lines of the file. Many files have some lines twice.
         init(_ lineCount: Int, using generator: inout SeededGenerator) throws {
             let customerCount = lineCount > 24 ? 12 : 2
             var histories = (1...customerCount).map { PurchaseHistory(bundleID: Minted.bundleID, customer: $0) }
@@ -156,7 +156,7 @@ import Testing
             return (results.map { "\($0.outcome) \($0.notes)" }, try ledger.dump())
         }
 
-        /// Batches of so many lines.
+        /// Batches of this many lines.
         func parts(of count: Int) -> [Int] {
             stride(from: 0, to: lines.count, by: count).map { min(count, lines.count - $0) }
         }

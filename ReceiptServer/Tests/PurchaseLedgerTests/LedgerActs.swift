@@ -15,7 +15,7 @@ struct LedgerActs: Sendable {
         let answer: String
         /// What the ledger has afterwards.
         let contents: [String]
-        /// What is delivered takes several transactions, of which the last can fail.
+        /// A delivery takes several transactions, and the last can fail.
         var isOneTransaction: Bool { answer != "delivered" }
     }
 
@@ -58,7 +58,7 @@ struct LedgerActs: Sendable {
         // The answer of the first one, although the purchase was refunded and transferred.
         then { (ledger) throws(LedgerError) in try Self.redeem(bought, ledger, key: "k", 35) }
         then { (ledger) throws(LedgerError) in
-            // One event of each account. What a connection holds that is ending is taken later.
+            // One event of each account. Events held by an ending connection are taken later.
             while case let told = try ledger.toldAccounts(), told.count < 2 {
                 let events = try ledger.takeEvents(limit: 8, lease: .zero, at: day(36))
                 try ledger.record(

@@ -5,7 +5,7 @@
 struct LedgerModel {
     private var purchases: [Purchase] = []
     private var renewals: [SubscriptionRenewal] = []
-    /// Who brought a transaction first, in the order in which it happened.
+    /// The account that submitted each transaction first, in that order.
     private var claims: [(transaction: String, account: String)] = []
     /// By transaction.
     private(set) var grants: [String: LedgerState.Row] = [:]
@@ -22,7 +22,7 @@ struct LedgerModel {
         settle(preferring: evidence, at: now)
     }
 
-    /// Does what time alone changes. What is about to begin waits until it begins.
+    /// Does what time alone changes. A period that is about to begin waits until it begins.
     mutating func settleDue(at now: Instant) {
         let items = Entitlements(
             trustingStored: purchases, renewals: renewals, at: now, clockAllowance: .zero
@@ -82,7 +82,7 @@ struct LedgerModel {
         return claims.first { self.member(of: $0.transaction) == member && lineage.contains($0.transaction) }?.account
     }
 
-    /// Whose a transaction is, if it was assigned to a member of a group. A member's lineage is not the buyer's.
+    /// The owner of a transaction, if it was assigned to a member of a group. A member's lineage is not the buyer's.
     private func member(of transaction: String) -> String? {
         purchases.first { $0.transactionID == transaction && $0.ownershipType == .assigned }
             .map { $0.appTransactionID ?? $0.transactionID }

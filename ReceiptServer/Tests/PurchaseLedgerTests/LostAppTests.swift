@@ -18,7 +18,7 @@ import Testing
         case finished
     }
 
-    /// Who starts the app after it has died, and is signed in.
+    /// The signed-in user who starts the app after it has died.
     private enum Return: CaseIterable { case nobody, buyer, another }
 
     @Test(arguments: Place.available)

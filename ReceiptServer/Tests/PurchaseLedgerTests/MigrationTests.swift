@@ -126,7 +126,7 @@ import Testing
         #expect(waiting.map(\.account) == ["anna", "anna"] && waiting.map(\.sequence) == [1, 2])
         #expect(try ledger.takeEvents(limit: 4, lease: .seconds(1), at: day(400)).map(\.id) == ["id 2"])
 
-        // The account has what it had, is told the end of access, which version 1 did not record, and newer numbers.
+        // The account has what it had. Events have newer numbers and the end of access, which version 1 did not record.
         let evidence = try history.evidence(period, signedAt: day(1))
         let answer = try ledger.redeem(evidence, for: "anna", idempotencyKey: "k", at: day(2))
         #expect(answer.outcomes.map(\.outcome) == [.alreadyYours] && !answer.isRepeated)

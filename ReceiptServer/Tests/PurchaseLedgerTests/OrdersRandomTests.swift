@@ -8,7 +8,7 @@ import Testing
 
 /// A ledger with `--orders`, and the rules R1 to R15 without a database.
 @Suite struct OrdersRandomTests {
-    /// 200 histories on each database, 10,000 in the long run, of which two servers do one operation after the other.
+    /// 200 histories on each database, 10,000 in the long run. Two servers do one operation after the other.
     @Test(arguments: Place.available)
     func `a ledger with tokens does as R1 to R15 say`(_ place: Place) throws {
         var generator = SeededGenerator()
@@ -176,7 +176,7 @@ import Testing
                 models = backup
                 self.backup = nil
                 conflicts.withLock { $0 = models.flatMap(\.conflicts) }
-                // What it was told of what is lost is not in the outbox any more.
+                // Its events about lost changes are no longer in the outbox.
                 backend = nil
             } else {
                 try restorable.backUp()

@@ -9,8 +9,8 @@ import Testing
 @Suite(.serialized) struct OutboxBacklogTests {
     private static let now = day(100)
 
-    /// So many events of one account, so many accounts with an event that is due later, so many with one that is due,
-    /// and so many delivered events.
+    /// Inserts `count` events of one account, as many accounts with an event that is due later, as many with one that
+    /// is due, and as many delivered events.
     private func fill(_ ledger: PurchaseLedger, _ count: Int) throws {
         let (now, old) = (Self.now.millisecondsSince1970, day(99).millisecondsSince1970)
         let numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < \(count))"

@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    /// Delivers until a condition holds, at most 20 seconds, and returns what was told of failures.
+    /// Delivers until a condition holds, at most 20 seconds, and returns the reported failures.
     @discardableResult private func deliver(
         _ ledger: PurchaseLedger, to receiver: WebhookReceiver, attempts: Int = 5, lease: Duration = .seconds(2),
         until isDone: () throws -> Bool
@@ -98,7 +98,7 @@ import Testing
             try deliver(ledger, to: receiver, lease: .seconds(60)) {
                 receiver.received.filter { !slowIDs.contains($0.id) }.count == 40
             }
-            // Each slow account had one attempt at most when all others were told.
+            // Each slow account had one attempt at most when all others had their events.
             let ids = receiver.received.map(\.id)
             let last = try #require(ids.lastIndex { !slowIDs.contains($0) })
             #expect(ids.filter { !slowIDs.contains($0) }.count == 40)

@@ -5,7 +5,7 @@ import LedgerTestSupport
 @testable import PurchaseLedger
 import Testing
 
-/// One purchase that an account brings, and what it is told.
+/// One purchase that an account submits, and the outcome.
 struct OutcomeCase: CustomTestStringConvertible, Sendable {
     let testDescription: String
     /// Builds the purchase, and returns the transaction that is brought.

@@ -21,8 +21,9 @@ import Testing
         init(_ generator: SeededGenerator) { self.generator = generator }
 
         /// - Parameters:
-        ///   - share: In the short run, one cut of so many is tried.
-        ///   - check: Opens what is in a folder, and fails if it is not what it must be after so many operations.
+        ///   - share: In the short run, one in `share` cuts is tried.
+        ///   - check: Opens what is in a folder, and fails if it is not what it must be after this number of
+        ///     operations.
         mutating func run(
             _ disk: WatchedDisk, oneIn share: Int = 1, _ check: (_ folder: String, _ position: Int) throws -> Void
         ) throws {

@@ -3,7 +3,7 @@ import Foundation
 import Instants
 import Testing
 
-/// A ledger of which a back-up is made and restored, as an operator does it.
+/// A ledger with a backup, which is made and restored as an operator does it.
 final class RestorableLedger {
     private let location: Place.Location
     /// The servers over it.

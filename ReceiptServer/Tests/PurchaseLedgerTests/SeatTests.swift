@@ -7,7 +7,7 @@ import Testing
 
 @testable import PurchaseLedger
 
-/// Subscriptions of several seats: a period has one grant, of which seats are no quantity, and members have their own.
+/// Subscriptions of several seats: a period has one grant, whose quantity is not the seats, and members have their own.
 @Suite struct SeatTests {
     /// A transaction of the subscription `1`, as it is signed on a day.
     private struct Signed {
@@ -171,7 +171,7 @@ import Testing
         for _ in 0..<(place == .sqlite ? 60 : 12) {
             let order = pieces.shuffled(using: &generator)
             try place.withLedger { (ledger) throws in
-                // Twice: what a member's receipt had made hers is for who brings it next.
+                // Twice: a purchase that a member's receipt had made hers belongs to the next account that submits it.
                 for piece in order + order { _ = try ledger.redeem(piece.evidence, for: piece.account, at: day(16)) }
                 let names = order.map { "\($0.account) \($0.evidence.transactionIDs)" }
                 #expect(try has(ledger, "buyer").reduce(0, +) == (isRefunded ? 0 : 1), "\(names)")
@@ -468,7 +468,7 @@ import Testing
         }
     }
 
-    /// X made one family of both by a receipt. What is bought stays his in whatever order the rest arrives.
+    /// X made one family of both by a receipt. His purchase stays his in whatever order the rest arrives.
     @Test(arguments: Place.available)
     func `what is split off in one request with what is bought divides no subscription`(_ place: Place) throws {
         let member = Signed(id: "5", original: "5", quantity: 8, member: "701", signed: 12)
@@ -663,7 +663,7 @@ import Testing
         for _ in 0..<2 {
             let ledger = try PurchaseLedger(location.text)
             #expect(try told(ledger, "buyer") == ["adjusted 1 8→1 8 migration", "adjusted 3 8→1 - migration"])
-            // The member's is a group of its own, of which a transfer gives it to its member.
+            // The member's is a group of its own. A transfer gives it to the member.
             #expect(try ledger.uncertainClaims().map(\.name.transactionID) == ["1"])
             let member = Signed(id: "3", quantity: 8, member: "701", signed: 12)
             #expect(try ledger.outcomes(member.evidence, for: "anna", at: day(12)) == [.belongsToAnother])

@@ -23,7 +23,7 @@ import Testing
             #expect(answer.sequence == expected && answer.outcomes.map(\.outcome) == [.granted])
         }
         #expect(try ledger.events().last?.sequence == expected)
-        // Who has had no event is told with the number with which the ledger was opened.
+        // The answer to an account without events has the number with which the ledger was opened.
         let evidence = try Minted.evidence(history.receipt(signedAt: day(1)))
         #expect(try ledger.redeem(evidence, for: "ben", at: day(2)).sequence == day(0).millisecondsSince1970)
         withExtendedLifetime(location) {}

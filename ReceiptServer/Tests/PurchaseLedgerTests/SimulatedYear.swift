@@ -79,7 +79,7 @@ final class SimulatedYear: @unchecked Sendable {
     private static let start = Instant(millisecondsSince1970: 1_767_225_600_000)  // 2026-01-01
     private static let attemptTime = Duration.seconds(20 * 86_400)
     private static let day = Duration.seconds(86_400)
-    /// Those of which the answer says which evidence the ledger has from it. What else can be wrong is in
+    /// Those whose answer says which evidence the ledger has from it. For other faults, see
     /// `RandomReconciliationTests`.
     private static let faults = FakeFault.allCases.filter {
         ![.doubleMember, .huge, .future, .pageLost, .notFound, .otherTransaction].contains($0)
@@ -104,7 +104,7 @@ final class SimulatedYear: @unchecked Sendable {
     private var sinceBackUp: [Act] = []
     private var missingSince: Instant?
     private var backend = Backend()
-    /// The greatest number that an account was told, of all ledgers that there were.
+    /// The greatest number that an account got, of all ledgers that there were.
     private var greatest: [String: Int64] = [:]
     private var ids: Set<String> = []
     /// The latest date that any clock showed.
@@ -514,7 +514,7 @@ final class SimulatedYear: @unchecked Sendable {
         trace("\(name) \(answer.sequence) \(zip(evidence.transactionIDs, outcomes).map { "\($0) \($1)" })")
         try require(outcomes == expected, "expected \(expected)")
         try readEvents()
-        // A number that is told after others is not less.
+        // A later number is not less.
         let before = greatest[name] ?? 0
         try require(answer.sequence >= before, "an answer has \(answer.sequence) after \(before)")
         greatest[name] = answer.sequence
@@ -710,8 +710,8 @@ final class SimulatedYear: @unchecked Sendable {
         try require(missing.isEmpty, "\(missing) were never heard of")
         let ledger = try restorable.ledger
         for count in try ledger.questionCounts(at: now) {
-            // A clock that is a day behind asks for half a year before the shop opened, of which Apple has the first
-            // day no more.
+            // A clock that is a day behind asks for half a year before the shop opened. Apple no longer has its first
+            // day.
             try require(count.gap.map { $0.until < Self.start } ?? true, "there is a gap")
         }
         try require(ledger.unknownTransactions().isEmpty, "Apple does not know what it signed")

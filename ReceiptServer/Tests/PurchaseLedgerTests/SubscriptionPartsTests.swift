@@ -6,7 +6,7 @@ import SeededRandom
 import StrictText
 import Testing
 
-/// Large subscriptions, of which the ledger loads what decides.
+/// Large subscriptions. The ledger loads only the parts that decide.
 @Suite struct SubscriptionPartsTests {
     @Test func `the parts of a subscription decide what the whole decides`() throws {
         var generator = SeededGenerator()
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    /// A subscription with so many weekly periods, of which the last runs on the day after.
+    /// A subscription with this many weekly periods. The last runs on the day after.
     private static func history(_ count: Int) -> (PurchaseHistory, [PurchaseHistory.Transaction]) {
         var history = PurchaseHistory(bundleID: Minted.bundleID)
         let subscription = history.subscribe(to: "weekly", in: "group", for: .days(7), at: day(0))
@@ -279,7 +279,7 @@ import Testing
                     quantity: 1, date: day(0)))
             _ = try ledger.imported([.spent(spent)], at: day(22))
             #expect(try Self.dividedCount(ledger) == 0)
-            // The evidence of it ends in the next period, of which a part began.
+            // Its evidence ends in the next period, which has begun.
             var builder = try #require(history.transaction(periods[0], signedAt: day(23)))
             (builder.purchaseDate, builder.expiresDate) = (day(3), day(12))
             let evidence = try Minted.evidence(builder)

@@ -43,7 +43,7 @@ extension PurchaseHistory {
     }
 }
 
-/// So many days after 2025-01-01.
+/// A number of days after 2025-01-01.
 func day(_ days: Double) -> Instant { Instant(millisecondsSince1970: 1_735_689_600_000 + Int64(days * 86_400_000)) }
 
 /// A folder that is removed when the test ends.

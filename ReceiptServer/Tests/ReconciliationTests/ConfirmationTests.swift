@@ -10,7 +10,7 @@ import Testing
 
 /// Whether Apple knows what is signed.
 @Suite struct ConfirmationTests {
-    /// A transaction that Apple's key signed, and of which Apple knows nothing.
+    /// A transaction that Apple's key signed and Apple does not know.
     private func forge(_ shop: Shop, _ id: String = "999000000000001") throws -> VerifiedEvidence {
         var history = PurchaseHistory(
             bundleID: shop.store.options.bundleID,
@@ -201,8 +201,8 @@ import Testing
         #expect(recoveryError(shop, id) == "budgetSpent")
     }
 
-    /// How many pages a recovery of a subscription asks for, of which each has a next one and nothing else, until it
-    /// gives up.
+    /// The number of pages that a recovery of a subscription asks for until it gives up, if each has a next one and
+    /// nothing else.
     private func pagesAsked(
         each time: Duration = .zero, _ revision: @escaping @Sendable (Int) -> String
     ) throws -> Int {

@@ -184,7 +184,7 @@ import Testing
             if case .endedUnheard(_, let id) = finding { id } else { nil }
         }
         #expect(ended == [renewals[0].transactionID])
-        // It stays until it was listed, also if who was told is gone.
+        // It stays until it was listed, even if its receiver is gone.
         let kept = try shop.ledger.endedPeriods(limit: 10)
         #expect(kept.map(\.name.transactionID) == ended && kept.map(\.account) == ["anna"])
         try shop.ledger.noteListed(kept, at: shop.store.now)

@@ -9,7 +9,7 @@ import Testing
 
 /// What answers is not always Apple, or not in order.
 @Suite struct HostileAnswerTests {
-    /// A purchase that was refunded, of which the ledger has not heard.
+    /// A purchase with a refund that the ledger does not know.
     private func refunded(_ shop: Shop) throws -> PurchaseHistory.Transaction {
         try shop.reconciler.begin()
         let coins = try shop.unheard()

@@ -138,7 +138,7 @@ import Testing
         let lost = try #require(try take(shop.store.now).first)
         #expect(try take(shop.store.now + .seconds(59)).isEmpty)
         let taken = try #require(try take(shop.store.now + .seconds(60)).first)
-        // Who was slow changes nothing any more.
+        // The slow process no longer changes anything.
         try shop.ledger.finish(lost, .ended, at: shop.store.now + .seconds(61))
         #expect(try shop.questions.count == 1)
         try shop.ledger.finish(taken, .ended, at: shop.store.now + .seconds(62))
@@ -293,7 +293,7 @@ import Testing
         #expect(3...16 ~= count.withLock(\.self))
         #expect(shop.reconciler.stopped.keys.contains(shop.app))
         #expect(shop.findings.withLock { $0.count { if case .stopped = $0 { true } else { false } } } == 1)
-        // The first one is told at once.
+        // The first one is reported at once.
         #expect(shop.findings.withLock { $0.count { if case .misconfigured = $0 { true } else { false } } } == 1)
         shop.store.endFaults()
         shop.reconciler.replace(shop.reconciler.apps)

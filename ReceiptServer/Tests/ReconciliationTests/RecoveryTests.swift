@@ -8,9 +8,9 @@ import LedgerTestSupport
 import Reconciliation
 import Testing
 
-/// Recoveries of long histories, and of answers of which something is refused.
+/// Recoveries of long histories, and of answers with refused parts.
 @Suite struct RecoveryTests {
-    /// A subscription that was renewed so often, of which the ledger knows nothing.
+    /// A subscription with this many renewals, unknown to the ledger.
     private func subscribe(
         _ shop: Shop, renewals count: Int, token: String? = nil, ofLast: String? = nil
     ) -> (first: PurchaseHistory.Transaction, last: PurchaseHistory.Transaction?) {

@@ -230,7 +230,7 @@ final class Shop: Sendable {
             \.outcome)
     }
 
-    /// A consumable that was granted, and of which no notification tells.
+    /// A granted consumable without a notification.
     @discardableResult
     func unheard() throws -> PurchaseHistory.Transaction {
         isUp.withLock { $0 = false }

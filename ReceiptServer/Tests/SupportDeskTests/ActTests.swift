@@ -19,7 +19,7 @@ import TrialSupport
         var first: [(Act, [String: String])] = []
         let notice: String
         let story: String
-        /// Who is told what, by the event that the act made.
+        /// The receiver and the contents of the event that the act made.
         let told: [String]
         /// `nil` where none is needed.
         let back: (act: Act, fields: [String: String])?
@@ -97,7 +97,7 @@ import TrialSupport
         if row.act == .sendAgain { fields["event"] = try desk.story(Self.id)?.events.first?.id }
         let page = try words(browser.act(row.act, Self.id, fields).text)
         #expect(page.contains(row.notice) && page.contains(row.story), "\(page)")
-        // Who was granted it at first stays in the story.
+        // The first account that was granted it stays in the story.
         #expect(page.contains("Granted to anna:"), "\(page)")
         #expect(try deliver(desk) == row.told)
         // In the history of the account, too.

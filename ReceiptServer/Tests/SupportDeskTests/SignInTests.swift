@@ -56,7 +56,7 @@ import TrialSupport
     }
 }
 
-/// Who gets in, over a real socket.
+/// Signing in, over a real socket.
 @Suite(.serialized) struct SignInTests {
     @Test func `a token of the scope support signs in, and the cookie is not for scripts or other sites`() throws {
         let desk = try DeskFixture()

@@ -227,7 +227,7 @@ import TrialSupport
         #expect(page.contains("<html lang=\"zh-Hans\">"))
         #expect(words(page).contains("已发放给 安娜 ：3 × com.example.app.coins"))
         #expect(!words(page).contains("Granted") && !words(page).contains("Your backend"))
-        // Who chose no time zone reads that of the language.
+        // Without a chosen time zone, the page has that of the language.
         let signedIn = try desk.post("/sign-in", [("token", DeskFixture.staff), ("language", "zh-Hans")])
         #expect(signedIn.cookies.contains { $0.contains("zh-Hans|Asia/Shanghai") }, "\(signedIn.cookies)")
         let english = try desk.post(

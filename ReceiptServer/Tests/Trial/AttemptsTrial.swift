@@ -10,7 +10,7 @@ import TrialSupport
     private static let limit = 50.0
     private let evidence: MintedEvidence
     private let count: Int
-    /// Together they have room for so many.
+    /// Together they have room for this many.
     private let accountCount: Int
 
     init(_ evidence: MintedEvidence, count: Int) {

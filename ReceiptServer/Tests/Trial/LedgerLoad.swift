@@ -18,11 +18,11 @@ import TrialSupport
         case repeats
         /// The same without HTTP: each server is a process that redeems on a thread for each client.
         case repeatsInProcess
-        /// A known transaction of a subscription with so many.
+        /// A known transaction of a subscription with this many.
         case renewals(Int)
-        /// A receipt with so many purchases, new or known.
+        /// A receipt with this many purchases, new or known.
         case receipt(Int, isKnown: Bool)
-        /// New purchases beside three clients, each of which repeats a receipt with so many.
+        /// New purchases beside three clients, each of which repeats a receipt with this many.
         case others(Int)
         /// The rows of a grant, each with a commit of its own, or one commit for all clients.
         case floor(isGrouped: Bool)

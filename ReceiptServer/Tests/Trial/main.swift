@@ -6,7 +6,7 @@ import TrialSupport
 //
 //   server-trial [--long]
 //   server-trial --ledger [OPTIONS]     only a ledger: `../../benchmark` has the options
-//   server-trial --attempts [COUNT]     so many attempts, a million by default: bounded, and searched
+//   server-trial --attempts [COUNT]     COUNT attempts, a million by default: bounded, and searched
 //   server-trial --service --json       only the latency under more and more connections
 //   server-trial --reconcile [OPTIONS]  only what asking Apple afterwards costs
 

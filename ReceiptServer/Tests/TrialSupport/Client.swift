@@ -18,8 +18,7 @@ package struct ReceivedAnswer: Sendable {
     package var errorCode: String? { (object["error"] as? [String: Any])?["code"] as? String }
 }
 
-/// A connection that sends what it is told, also what no HTTP client would.
-/// One thread sends, and one receives.
+/// A connection that sends any bytes, even those that no HTTP client would. One thread sends, and one receives.
 package final class Client: @unchecked Sendable {
     package let socket: Int32
     private var buffer: [UInt8] = []
@@ -31,7 +30,7 @@ package final class Client: @unchecked Sendable {
 
     deinit { close(socket) }
 
-    /// After so many seconds without a byte, reading ends.
+    /// The number of seconds without a byte after which reading ends.
     package func set(timeout seconds: Int) {
         var time = timeval(tv_sec: seconds, tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))

@@ -41,7 +41,7 @@ package struct MintedEvidence {
         get throws { try .roots([authority.trustAnchor, ellipticAuthority.trustAnchor]) }
     }
 
-    /// A receipt with so many purchases.
+    /// A receipt with this many purchases.
     package func receipt(
         purchaseCount: Int = 1, environment: ReceiptBuilder.ReceiptType = .production, bundleID: String = bundleID,
         isForged: Bool = false

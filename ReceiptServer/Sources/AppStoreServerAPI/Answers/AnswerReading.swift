@@ -3,7 +3,7 @@ import StrictText
 
 // Apple documents every member of an answer as optional. Unknown members are skipped, and `null` is a missing one; a
 // repeated member or one of another type makes the answer unreadable. So is an object that names none of the members,
-// such as `{}` of a proxy: where nothing is to be told, Apple sends empty members.
+// such as `{}` of a proxy: Apple sends empty members if it has nothing to report.
 
 extension JSONCursor {
     mutating func optionalString() throws(JSONError) -> String? {

@@ -10,12 +10,12 @@ import StrictText
 public struct ConsumptionRequest: Hashable, Sendable {
     /// Whether the customer consented to this information being sent. It must be `true`.
     public var customerConsented: Bool
-    /// Whether the customer could try the content, or was told about it, before the purchase.
+    /// Whether the customer got a sample of the content, or information about it, before the purchase.
     public var sampleContentProvided: Bool
     /// Whether the product was delivered and worked.
     public var deliveryStatus: DeliveryStatus
-    /// How much of the whole purchase was consumed, in thousandths of a percent: 0 to 100,000. With a quantity of two,
-    /// of which one was used, it is 50,000.
+    /// How much of the whole purchase was consumed, in thousandths of a percent: 0 to 100,000. If one of two was used,
+    /// it is 50,000.
     ///
     /// `nil` for none. A subscription that renews must have none, and what was not delivered none or 0.
     public var consumptionPercentage: Int?
@@ -98,7 +98,7 @@ public struct ConsumptionRequestV1: Hashable, Sendable {
     public var consumptionStatus = 0
     /// 1: consumed on a platform of Apple; 2: on another one.
     public var platform = 0
-    /// Whether the customer could try the content, or was told about it, before the purchase.
+    /// Whether the customer got a sample of the content, or information about it, before the purchase.
     public var sampleContentProvided: Bool
     /// 0: delivered; 1: quality; 2: wrong item; 3: a server failed; 4: the currency of the app changed; 5: other.
     public var deliveryStatus: Int

@@ -7,7 +7,7 @@ import StrictText
 public struct RenewalExtension: Hashable, Sendable {
     /// The number of days: 1 to 90.
     public var days: Int
-    /// The reason, which the customer may be told.
+    /// The reason, which Apple may show to the customer.
     public var reason: Reason
     /// Your name for the request, of 1 to 128 characters; for all subscribers a UUID.
     ///

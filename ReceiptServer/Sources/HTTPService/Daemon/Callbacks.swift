@@ -25,7 +25,7 @@ struct ReceivedHeaders {
         unsafe self.path = String(validatingCString: path) ?? ""
     }
 
-    /// Whether what is asked of whom is stated in one way.
+    /// Whether the request has exactly one target and at most one host.
     var hasClearTarget: Bool { unsafe hasWholeTarget && http_framing(connection).host_count <= 1 }
 
     /// Whether the end of the body is stated in no more than one way, and the length that a header states.

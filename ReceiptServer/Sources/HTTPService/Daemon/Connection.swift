@@ -102,7 +102,7 @@ final class ConnectionTable: Sendable {
             for connection in connections.values {
                 if let phase = connection.lateness(at: now) {
                     late[phase, default: 0] += 1
-                    // A client that is late again has been told.
+                    // A client that is late again has had its answer.
                     connection.enterNoPhase()
                     connection.shutDown()
                 } else if isOver(connection) {

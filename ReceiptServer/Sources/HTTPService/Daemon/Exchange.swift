@@ -62,8 +62,7 @@ final class Exchange: @unchecked Sendable {
 
     var hasLargeBody: Bool { bodyByteCount > ServiceLimits.largeBodyByteCount }
 
-    /// Answers with an error. What is left of the body is read and dropped, since a client that is still sending does
-    /// not read.
+    /// Answers with an error. Reads and drops the rest of the body, since a client that is still sending does not read.
     func refuse(_ response: Response) {
         refusal = response
         release()

@@ -159,7 +159,7 @@ extension HTTPDaemon {
     func connectionStarted(socket: CInt) -> Connection {
         let connection = connections.insert(socket: socket, limit: limits.maximumConnectionCount)
         metrics.countConnection(isExcess: connection.isExcess)
-        // One that will be told only that there are too many has no time to waste.
+        // A connection that will only be refused, because there are too many, gets little time.
         connection.enter(.headers, for: connection.isExcess ? min(limits.headerTime, .seconds(1)) : limits.headerTime)
         return connection
     }

@@ -9,14 +9,14 @@ final class MemoryBudget: Sendable {
 
     var usedByteCount: Int { used.load(ordering: .relaxed) }
 
-    /// Takes so many bytes; `false` if that would exceed the limit, and nothing is taken.
+    /// Takes this many bytes, or returns `false` and takes none if that would exceed the limit.
     func take(_ count: Int) -> Bool {
         if used.add(count, ordering: .relaxed).newValue <= limit { return true }
         leave(count)
         return false
     }
 
-    /// Takes so many bytes, also beyond the limit: for an answer, which is made already.
+    /// Takes this many bytes, even beyond the limit: the answer exists already.
     func takeAnyway(_ count: Int) { used.add(count, ordering: .relaxed) }
 
     func leave(_ count: Int) { used.subtract(count, ordering: .relaxed) }

@@ -57,7 +57,7 @@ package struct ServiceLimits: Sendable {
         lane == .processor ? threadCount : max(System.processorCount / 2, 1)
     }
 
-    /// The memory of each of so many lanes, in bytes. One body always fits.
+    /// The memory of each of `laneCount` lanes, in bytes. One body always fits.
     func memoryByteCount(laneCount: Int) -> Int { max(memoryByteCount / laneCount, maximumBodyByteCount) }
 
     /// The number of connections beyond ``maximumConnectionCount`` to which the service says that it is busy. Others
@@ -67,7 +67,7 @@ package struct ServiceLimits: Sendable {
     /// The number of files that the process may have to open.
     package var openFileCount: Int { maximumConnectionCount + busyConnectionCount + 64 }
 
-    /// Lowers the number of connections to what so many open files allow.
+    /// Lowers the number of connections to what `count` open files allow.
     mutating func fit(openFileCount count: Int) {
         maximumConnectionCount = min(maximumConnectionCount, max(min((count - 64) / 9 * 8, count - 128), 1))
     }

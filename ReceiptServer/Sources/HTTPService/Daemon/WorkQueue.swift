@@ -18,8 +18,8 @@ final class WorkQueue: @unchecked Sendable {
         case tooLate
     }
 
-    /// Whose a job is, and whether it is large. One owner, and all large jobs together, have a part of the places and
-    /// of the threads, so that the others always have some.
+    /// The owner of a job, and whether it is large. One owner, and all large jobs together, can use only a share of the
+    /// slots and threads.
     struct Share: Sendable {
         /// `nil` for a job that is nobody's.
         var owner: UTF8Bytes?
@@ -145,7 +145,7 @@ final class WorkQueue: @unchecked Sendable {
 
     /// Finishes all jobs and ends the threads.
     ///
-    /// - Parameter end: When to stop waiting, in milliseconds. What has not begun then is told that it is too late.
+    /// - Parameter end: When to stop waiting, in milliseconds. Jobs that have not begun then are refused.
     /// - Returns: Whether all threads have ended. One that hangs goes on to use the queue, which must not be released.
     func stop(by end: UInt64) -> Bool {
         monitor.locked { isStopping = true }

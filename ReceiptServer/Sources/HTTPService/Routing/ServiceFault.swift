@@ -22,11 +22,11 @@ package struct FaultRow: Sendable {
         self.advice = advice
     }
 
-    /// Who can correct it, as the categories of evidence that is refused.
+    /// The party that can correct it, in the words of the categories of refused evidence.
     package var category: String { status < 500 ? "client" : "host" }
 }
 
-/// An error of which the client is told.
+/// An error that the client gets as the answer.
 package protocol Refusal: Error {
     /// The answer to the request that was refused.
     var response: Response { get }

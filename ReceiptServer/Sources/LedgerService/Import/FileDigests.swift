@@ -16,7 +16,7 @@ extension OpenFile {
         }
     }
 
-    /// The SHA-256 of the file, and of its beginnings with so many bytes.
+    /// The SHA-256 of the file, and of its prefixes with these numbers of bytes.
     func digests(_ counts: [Int64]) throws -> (all: String, beginnings: [Int64: String]) {
         var digest = try DigestStream(.sha256)
         var beginnings: [Int64: String] = [:]

@@ -78,7 +78,7 @@ struct ImportFormat {
                 } else if !isEscaped {
                     return .misplaced
                 }
-                // MySQL writes \" for a quotation mark, which is a fault. What follows it is in the field all the same.
+                // MySQL writes \" for a quotation mark, which is a fault. The text after it still belongs to the field.
             } else if rest.first == quote {
                 rest.removeFirst()
                 isWithin = true

@@ -25,7 +25,7 @@ package struct LedgerImport {
                 "List the imports in place of importing a file: an object of JSON a line, the latest first."),
         ]
 
-    /// So many bytes of lines at least end a batch: evidence is large.
+    /// The number of bytes that ends a batch: evidence is large.
     private static let maximumBatchByteCount: Int64 = 4 << 20
 
     private let path: String
@@ -245,8 +245,7 @@ package struct LedgerImport {
 
     /// Reads all lines from where `start` is.
     ///
-    /// - Parameter apply: Imports lines of which `progress` has what is not theirs, counts what became of them, and
-    ///   returns what is to be told.
+    /// - Parameter apply: Imports lines, counts their results in `progress`, and returns the text to report.
     private func readLines(
         from start: ImportProgress, _ signals: SignalSet,
         _ apply: ([ImportedLine], inout ImportProgress, @escaping ([ImportedLine.Result]) -> String) throws -> String

@@ -1,6 +1,6 @@
 import HTTPService
 
-/// The lines of a file, of which one piece is in memory. A copy reads ahead.
+/// The lines of a file, which is in memory piece by piece. A copy reads ahead.
 struct LineReader {
     /// A longer line holds no evidence that the server takes.
     static let maximumByteCount = 64 << 20

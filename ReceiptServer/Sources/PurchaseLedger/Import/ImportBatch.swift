@@ -16,8 +16,8 @@ struct ImportBatch {
         (self.connection, self.policy, self.run, self.now) = (connection, policy, run, now)
     }
 
-    /// Locks what lines are about, in the order in which everybody takes locks. What they lock besides, such as a
-    /// family that one of them makes, can be a deadlock with a server, which PostgreSQL ends; then the lines are
+    /// Locks what lines are about, in the order in which everybody takes locks. Their other locks, such as that of a
+    /// family that one of them makes, can deadlock with a server. PostgreSQL ends the deadlock, and the lines are
     /// written again.
     func lock(_ lines: [ImportedLine]) throws(LedgerError) {
         guard connection.dialect.isServer else { return }
@@ -121,7 +121,7 @@ struct ImportBatch {
             return ImportedLine.Result(outcome: .fault("'transaction_id' is none that this ledger has made"))
         }
         let contradictions = spent.contradictions(of: known, original)
-        // Whose the wrong purchase is says nothing of this one.
+        // The owner of the wrong purchase says nothing about this one.
         let concerned = known.family != nil && contradictions.original != nil ? [known] : [known, original]
         let owners = concerned.compactMap(\.self).flatMap { [$0.owner, $0.granted?.account] }.compactMap(\.self)
         guard owners.allSatisfy({ $0.hasSameBytes(as: spent.account) }) else {
@@ -154,7 +154,7 @@ struct ImportBatch {
         return nil
     }
 
-    /// Records a purchase of which nothing is known: almost all lines of a first import.
+    /// Records an unknown purchase: almost all lines of a first import.
     private func insertNew(_ spent: SpentTransaction) throws(LedgerError) {
         let number = ClaimOrder.stated.column("$4", connection.dialect)
         let rows = try connection.run(
@@ -194,7 +194,7 @@ struct ImportBatch {
         var grants = Grants()
         try grants.insert(grant(spent), connection, at: spent.date)
         guard !contents.variants.isEmpty else { return }
-        // What else the account has by it, and a refund that was known before, are told now.
+        // Events for its other purchases, and for a refund that was known before, are posted now.
         let related = BroughtEvidence(related: try connection.onePurchase(ofEach: [family.id]))
         var transaction = try LedgerTransaction(recording: related, policy, connection, .redeem, at: now)
         transaction.importRun = run

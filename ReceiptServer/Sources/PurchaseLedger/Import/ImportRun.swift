@@ -15,7 +15,7 @@ public struct ImportRun: Sendable {
 
     /// The number, which each grant has that it made.
     public let id: Int64
-    /// Who imports.
+    /// The operator.
     public let by: String
     /// Why, if somebody says so.
     public let reason: String?
@@ -33,7 +33,7 @@ public struct ImportRun: Sendable {
     public var progress: ImportProgress
     /// The SHA-256 of the part of the file that was read.
     public var readDigest: String
-    /// What is to be told of the last lines. The process can have ended before it was told.
+    /// The unreported text about the last lines, in case the process ended before it was printed.
     public internal(set) var untold: String
     /// What only the process knows that imports.
     let holder: String
@@ -137,7 +137,7 @@ extension PurchaseLedger {
     /// - Parameters:
     ///   - path: The path of the file.
     ///   - digest: The SHA-256 of the file.
-    ///   - by: Who imports, 1 to 255 bytes.
+    ///   - by: The operator, 1 to 255 bytes.
     ///   - reason: Why, 1 to 255 bytes; `nil` if nobody says so.
     ///   - restarted: Interrupted imports that will not go on.
     ///   - now: When it begins.
@@ -167,7 +167,7 @@ extension PurchaseLedger {
     ///
     /// - Parameters:
     ///   - run: The import.
-    ///   - digest: The SHA-256 of the file, of which another part can have changed.
+    ///   - digest: The SHA-256 of the file, whose other parts can have changed.
     ///   - now: When it goes on.
     public func continueImport(
         _ run: ImportRun, digest: String, at now: Instant = .now
@@ -184,7 +184,7 @@ extension PurchaseLedger {
         }
     }
 
-    /// Records that all lines were read, and what is said of them was told.
+    /// Records that all lines were read and reported.
     public func endImport(_ run: ImportRun, at now: Instant = .now) throws(LedgerError) {
         var run = run
         run.untold = ""

@@ -115,7 +115,7 @@ public struct ImportProgress: Sendable, Equatable {
     /// The fields around which there was white space.
     public var trimmedCount: Int64 = 0
 
-    /// Creates the progress of a file of which nothing was read.
+    /// Creates the progress of an unread file.
     public init() {}
 
     package mutating func count(_ results: [ImportedLine.Result]) {

@@ -63,7 +63,7 @@ struct KnownTransaction {
     /// Whether it is known as the first transaction of others alone.
     fileprivate var isOriginalAlone: Bool { family != nil && granted == nil && evidence.isEmpty }
 
-    /// What the ledger knows of its first transaction. What nobody said is not among it.
+    /// The ids of its first transaction that evidence or a grant has stated.
     fileprivate func originals(_ id: String) -> [String] {
         if isOriginalAlone { return [id] }
         return [granted?.originalTransactionID].compactMap(\.self)
@@ -103,7 +103,7 @@ extension SQLConnection {
 }
 
 extension SpentTransaction {
-    /// In what a line contradicts the ledger. What it leaves out contradicts nothing.
+    /// In what a line contradicts the ledger. Omitted values contradict nothing.
     struct Contradictions {
         /// The first transaction of the purchase cannot be the one that the line names.
         var original: String?
@@ -112,8 +112,8 @@ extension SpentTransaction {
         var all: [String] { [original].compactMap(\.self) + others }
     }
 
-    /// What was imported and what Apple signed may differ, which was told when it became known: a line must agree with
-    /// one of them.
+    /// What was imported and what Apple signed may differ, which was reported when it became known: a line must agree
+    /// with one of them.
     ///
     /// - Parameters:
     ///   - known: What is known of its transaction.

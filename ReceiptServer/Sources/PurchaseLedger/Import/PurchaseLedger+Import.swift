@@ -8,15 +8,15 @@ extension PurchaseLedger {
 
     /// Imports lines, one after the other, and records how far the import is, in one transaction.
     ///
-    /// The backend is not told of what a line grants of its own transactions, which it granted long ago. What the
-    /// account has by it besides is told, and a refund that is known.
+    /// Posts no event for the purchases that a line names: the backend granted them long ago. Posts events for other
+    /// purchases that the account gets by it, and for known refunds.
     ///
     /// - Parameters:
     ///   - lines: At most ``importBatchSize`` lines.
-    ///   - run: The import, with the bytes, lines and faults of the file up to the last of these lines. What becomes of
-    ///     these lines is counted in it.
+    ///   - run: The import, with the bytes, lines and faults of the file up to the last of these lines. Counts the
+    ///     results of these lines.
     ///   - now: The date of the lines.
-    ///   - words: Returns what is to be told of the lines, by what becomes of them. It is recorded with them, as
+    ///   - words: Returns the text to report about the lines, from their results. It is recorded with them, as
     ///     ``ImportRun/untold``: tell it when this returns, and when an interrupted import goes on.
     /// - Returns: What became of each line.
     /// - Throws: `import-running` if another process goes on with the import.

@@ -3,7 +3,7 @@ import StrictText
 
 /// What the tables have about the tokens of some families: whose they are, and which wait.
 struct AccountTokens {
-    /// Who has a token.
+    /// The account of a token.
     struct Holder {
         let account: String
         /// Whether the account was deleted: the name is a random one (R13).
@@ -14,7 +14,7 @@ struct AccountTokens {
     enum Note {
         /// Nobody has the token.
         case waiting
-        /// It is another account's than the owner's, which was told.
+        /// It is another account's than the owner's, and the conflict was reported.
         case told
     }
 
@@ -43,10 +43,10 @@ struct AccountTokens {
     }
 
     /// The statements that lock tokens, and ask for them. Locks of tokens are taken after those of families and
-    /// identifiers, and before those of accounts that are told.
+    /// identifiers, and before those of accounts that get events.
     ///
-    /// Who reads a token and who registers one wait for each other, or a purchase could be recorded as waiting when its
-    /// token has just been stored.
+    /// Readers of a token and its registration exclude each other. Otherwise a purchase could be recorded as waiting
+    /// when its token has just been stored.
     struct Lookup {
         private let locks: [SQLStatement]
         private let registration: Registration?
@@ -119,7 +119,7 @@ struct AccountTokens {
 }
 
 extension SQLConnection {
-    /// Records that a token of a family waits for its account, or that the owner was told of it; or, without a note,
+    /// Records that a token of a family waits for its account, or that its conflict was reported; or, without a note,
     /// neither.
     func note(
         _ note: AccountTokens.Note?, _ token: AppAccountToken, _ family: Int64, at now: Instant

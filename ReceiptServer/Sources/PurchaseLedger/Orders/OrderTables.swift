@@ -16,7 +16,7 @@ enum OrderTables {
             WHERE kind = 'made' AND retired_at IS NULL
             """,
             // Tokens of families that are not their owner's: nobody's yet, or, with a date, another account's, which
-            // was told (R3, R5).
+            // was reported (R3, R5).
             """
             CREATE TABLE waiting_tokens (token \(text) NOT NULL, family_id BIGINT NOT NULL, told_at BIGINT,
                 PRIMARY KEY (token, family_id))
@@ -41,8 +41,8 @@ enum OrderTables {
         ]
     }
 
-    /// What shops call their orders, and whether it is known that a purchase is of the order that it closed. What is
-    /// told again of what an older version told has every member, too.
+    /// What shops call their orders, and whether it is known that a purchase is of the order that it closed. Events of
+    /// an older version that are sent again have every member, too.
     static func shopOrders(_ dialect: SQLDialect) -> [String] {
         [
             "ALTER TABLE orders ADD COLUMN shop_order_id \(dialect.text)",

@@ -59,7 +59,7 @@ public struct UnorderedPurchase: Sendable {
 
 /// The statements that look for orders.
 enum OrderQuery {
-    /// Orders from before `$1` of which no purchase came, at most 1000.
+    /// Orders from before `$1` without a purchase, at most 1000.
     static let old = """
         SELECT id FROM orders WHERE transaction_id IS NULL AND created_at < $1 ORDER BY account, created_at LIMIT 1000
         """

@@ -5,8 +5,7 @@ import StrictText
 extension PurchaseLedger {
     /// Returns a token of an account, with which its app buys: the same each time, a random one if it has none.
     ///
-    /// Ask for it before `purchase()`. What the ledger knows that was bought with the token, and that nobody owns,
-    /// becomes the account's at once.
+    /// Ask for it before `purchase()`. Known purchases with the token that have no owner become the account's at once.
     ///
     /// - Parameters:
     ///   - account: The account that your backend has authenticated.

@@ -4,7 +4,7 @@ public struct TokenConflict: Sendable {
     public let transactionID: String
 }
 
-/// What the operator is told of a transaction of the database, when it is committed.
+/// The reports to the operator about a database transaction, when it is committed.
 struct LedgerNotices: Sendable {
     /// What is known since to have the token of another account than its owner's.
     var tokenConflicts: [TokenConflict] = []

@@ -14,8 +14,8 @@ import Darwin
 /// removes what is no longer needed.
 ///
 /// Each event is delivered at least once, and those of one account in their order. Accounts do not wait for each other,
-/// unless many of them are slow. Each event has a `sequence`, by which the receiver ignores what is older than what it
-/// was told. Several servers may deliver the events of one ledger.
+/// unless many of them are slow. Each event has a `sequence`, by which the receiver ignores older events. Several
+/// servers may deliver the events of one ledger.
 public final class EventDelivery: Sendable {
     /// How long delivered events, the answers to idempotency keys and abandoned orders are kept.
     static let retention = Duration.seconds(30 * 86_400)
@@ -102,7 +102,7 @@ public final class EventDelivery: Sendable {
     /// Makes ``run(onError:)`` return after the deliveries that it is at.
     public func stop() { isStopped.store(true, ordering: .relaxed) }
 
-    /// Records what became of deliveries. What the database does not take stays in `results`.
+    /// Records what became of deliveries. Results that the database does not take stay in `results`.
     ///
     /// - Returns: Whether there were any.
     private func record(

@@ -152,7 +152,7 @@ extension PurchaseLedger {
     ///
     /// - Parameters:
     ///   - eventID: The event's identifier.
-    ///   - reason: Who decided it, and why, to record it; `nil` to record nothing.
+    ///   - reason: The operator and the reason, to record them; `nil` to record nothing.
     ///   - now: The date it is due.
     /// - Throws: `not-found` if there is no such event.
     public func sendAgain(eventID: String, reason: String? = nil, at now: Instant = .now) throws(LedgerError) {

@@ -2,7 +2,7 @@ import CLibcurl
 import LibcryptoHandles
 import StrictText
 
-/// Where the backend is told of events.
+/// The receiver of events in the backend.
 public struct Webhook: Sendable {
     /// The URL.
     public let url: String

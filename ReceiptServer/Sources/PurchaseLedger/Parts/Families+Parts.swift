@@ -1,7 +1,7 @@
 import AppStoreReceipt
 import StrictText
 
-/// Large subscriptions, of which only the parts that decide are loaded.
+/// Large subscriptions. Only the parts that decide are loaded.
 extension Families {
     /// Returns what to ask about those that are divided, unless a request may join them with others.
     func partsQuestions(
@@ -38,7 +38,7 @@ extension Families {
         var whole: [Int64] = []
         for question in asked {
             let count = question.questions(dialect).count
-            // Who claims a family is answered by all that was signed of it.
+            // The answer to a claim of a family depends on all its evidence.
             if let family = byID[question.family], family.account != nil,
                 family.subscription == question.original.transactionID,
                 let (parts, renewal) = try question.parts(answers.prefix(count))

@@ -31,8 +31,8 @@ package struct HistoryWindow: Codable, Sendable, Equatable {
 
     /// The longest window. Beyond it, what was read would be lost with a token that expires.
     static let maximumLength = Duration.seconds(7 * 86_400)
-    /// How far a window reaches back before the checkpoint, for notifications that Apple was late to send. What is
-    /// known is ignored.
+    /// How far a window reaches back before the checkpoint, for notifications that Apple was late to send. Known
+    /// notifications are ignored.
     static func overlap(_ range: HistoryRange) -> Duration { .seconds(range == .failures ? 7200 : 86_400) }
     /// A longer run is a catch-up, at which is looked again.
     static let routineLength = Duration.seconds(3 * 86_400)

@@ -5,7 +5,7 @@ import StrictText
 package struct UnknownTransaction: Sendable {
     package let app: AskedApp
     package let transactionID: String
-    /// Who has it; `nil` if nobody does.
+    /// The owner, or `nil`.
     package let account: String?
     /// The SHA-256 of the certificate that signed it first; `nil` for one of which only the id was brought.
     package let signer: String?

@@ -40,8 +40,7 @@ extension PurchaseLedger {
             let isFirst = checkpoint.sweptUntil == nil
             let isOutage = checkpoint.completeUntil.map { $0 < now - Self.outage } ?? true
             if let date {
-                // Whoever is asking for pages now stops. What went wrong in an earlier window of the run is asked for
-                // again, too.
+                // A process that is asking for pages now stops. Failed windows of the run are read again, too.
                 let cursor = try connection.run(
                     """
                     SELECT cursor FROM questions
@@ -174,7 +173,7 @@ extension PurchaseLedger {
         }
     }
 
-    /// Moves the checkpoint: the last page of a window was read. What was read is in the tables.
+    /// Moves the checkpoint: the last page of a window was read. Its notifications are in the tables.
     package func complete(
         _ question: Question, _ window: HistoryWindow, at now: Instant
     ) throws(LedgerError) {

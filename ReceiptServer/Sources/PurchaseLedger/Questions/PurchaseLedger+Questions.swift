@@ -123,7 +123,7 @@ extension PurchaseLedger {
         case ended
         /// It is asked again.
         case again(at: Instant, attempts: Int64, failure: String?)
-        /// It is asked again, from the cursor on. Of what was read at once, so many pages.
+        /// It is asked again, from the cursor on. `pages` is the number of pages read at once.
         case goesOn(at: Instant, cursor: String?, pages: Int64)
         /// It is not asked again. Operators see it.
         case failed(String)

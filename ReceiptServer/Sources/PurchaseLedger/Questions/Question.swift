@@ -35,8 +35,8 @@ package struct QuestionPolicy: Sendable {
     /// Which new purchases Apple is asked to confirm.
     package enum Confirm: Hashable, Sendable {
         case none
-        /// Those that no notification has told of, so that nothing is missed, and of the others so many in a hundred: a
-        /// stolen key signs notifications, too.
+        /// Those without a notification, so that nothing is missed, and a percentage of the others: a stolen key signs
+        /// notifications, too.
         case sample(percent: Int)
 
         package static let unheard = sample(percent: 0)
@@ -192,7 +192,7 @@ extension QuestionPolicy {
         return surroundings.random() % 100 < percent
     }
 
-    /// The question whether Apple knows a purchase of which a notification has told.
+    /// The question whether Apple knows a purchase that a notification has named.
     func confirmation(of key: TransactionKey, at now: Instant) -> NewQuestion {
         NewQuestion(
             key: key, kind: .transaction, reason: .granted, dueAt: now + Self.spread(Self.grantedDelay, by: key))
@@ -228,7 +228,7 @@ extension QuestionPolicy {
     }
 }
 
-/// When is asked about a subscription of which nothing is heard.
+/// The times to ask about a subscription without news.
 struct SubscriptionSchedule {
     /// The end of the period that ends last.
     let end: Instant

@@ -1,12 +1,12 @@
 /// Marker rows that show whether a transaction committed when the reply to COMMIT was lost.
 ///
-/// A transaction leaves a row with a number of its own, which is committed with it. Who asks inserts a row with the
-/// same number: there can be one of them. So a transaction that was not committed by then never will be, however late
-/// its statements arrive. A number of the server's own, such as that of `pg_current_xact_id()`, would not do: after a
-/// crash or a failover, another transaction can have it.
+/// A transaction leaves a row with a number of its own, which is committed with it. To find out, insert a row with the
+/// same number: only one of the two can exist. So a transaction that was not committed by then never will be, however
+/// late its statements arrive. A number of the server's own, such as that of `pg_current_xact_id()`, would not do:
+/// after a crash or a failover, another transaction can have it.
 ///
-/// A connection removes its last row with its next transaction. What connections leave that are lost is removed when a
-/// server starts, a week later: nobody asks about it any more.
+/// A connection removes its last row with its next transaction. Rows of lost connections are removed when a server
+/// starts a week later, when they are no longer needed.
 enum CommitMarks {
     /// SQLite answers in the process that asks.
     static func tables(_ dialect: SQLDialect) -> [String] {

@@ -1,6 +1,6 @@
 import ServerThreads
 
-/// A limited number of connections, of which each is used by one thread at a time.
+/// A limited number of connections. One thread at a time uses each.
 final class ConnectionPool<Connection>: @unchecked Sendable {
     private let monitor = Monitor()
     /// Within the monitor.

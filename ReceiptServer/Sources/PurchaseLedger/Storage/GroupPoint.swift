@@ -9,7 +9,7 @@ package enum GroupPoint: String, CaseIterable, Sendable {
     /// It was committed, and nobody answered.
     case committed
 
-    /// Who is told of the points that are passed.
+    /// Observes the points that are passed.
     package final class Watcher: @unchecked Sendable {
         private let monitor = Monitor()
         /// Within the monitor.

@@ -1,7 +1,7 @@
 import StrictText
 import ServerThreads
 
-/// Whose work something is, and how much, so that nobody's keeps that of others waiting.
+/// The account and the size of a work item, so that no account delays the others.
 struct WorkShare {
     /// The account that asked; `nil` for Apple's notifications, operators and the ledger itself.
     var account: String?
@@ -9,10 +9,10 @@ struct WorkShare {
     var weight = 1
 }
 
-/// Work that many threads bring at the same time, and that one of them does for all: who finds nobody at work leads,
-/// and takes those who wait into its group.
+/// Work that many threads bring at the same time, and that one of them does for all: a thread that finds none at work
+/// leads, and takes the waiting ones into its group.
 ///
-/// It has no thread of its own. Who is alone leads at once, so that one client is never slower.
+/// It has no thread of its own. A lone thread leads at once, so that one client is never slower.
 final class GroupQueue<Work>: @unchecked Sendable {
     struct Limits {
         /// How many groups there are at the same time.
@@ -35,7 +35,7 @@ final class GroupQueue<Work>: @unchecked Sendable {
     /// Within the monitor.
     private var waiting: [GroupMember<Work>] = []
     private var leaders = 0
-    /// The accounts that had their turn in this round. What is no account's is in nobody's way, and keeps its place.
+    /// The accounts that had their turn in this round. Work without an account delays no account, and keeps its place.
     private var served: Set<UTF8Bytes> = []
     /// Whether the last leader had more than a group may have: a smaller one is next.
     private var wasLarge = false
@@ -47,7 +47,7 @@ final class GroupQueue<Work>: @unchecked Sendable {
 
     /// Returns when the work is done: by this thread, which then leads, or by another.
     ///
-    /// - Parameter lead: Finishes all members of a group, of which the caller is the first.
+    /// - Parameter lead: Finishes all members of a group. The caller is the first.
     /// - Throws: What became of the work, or `store-unavailable` if it was not done in time.
     func perform(
         _ work: Work, _ share: WorkShare, _ lead: (Group<Work>) -> Void

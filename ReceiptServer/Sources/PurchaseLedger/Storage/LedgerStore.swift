@@ -3,9 +3,9 @@
 /// Both databases understand the same statements, so that the ledger is written once. Parameters are `$1`, `$2` and so
 /// on.
 protocol LedgerStore: Sendable {
-    /// Runs `body` in a transaction that can write, and commits it. What `body` reads and writes is as if no other
-    /// transaction ran at the same time, if it locks what it reads with ``SQLDialect/rowLock``. When this returns, the
-    /// transaction survives a crash of the machine.
+    /// Runs `body` in a transaction that can write, and commits it. It runs as if no other transaction ran at the same
+    /// time, if `body` locks the rows it reads with ``SQLDialect/rowLock``. When this returns, the transaction survives
+    /// a crash of the machine.
     ///
     /// `body` may run several times, and on another thread: another transaction can be in its way, or be shared with
     /// it.
@@ -21,7 +21,7 @@ protocol LedgerStore: Sendable {
         _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result
 
-    /// Runs `body`, which reads about so many purchases, as ``read(_:)`` does.
+    /// Runs `body`, which reads about this many purchases, as ``read(_:)`` does.
     func read<Result>(
         about purchaseCount: Int, _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result
@@ -72,7 +72,7 @@ extension RedemptionRequest {
 protocol SQLConnection: AnyObject {
     var dialect: SQLDialect { get }
 
-    /// Whether nothing can be written. What could be avoided by a look is looked for first.
+    /// Whether nothing can be written. Reads first what could make a write unnecessary.
     var isSnapshot: Bool { get }
 
     /// Runs statements, one after the other, and returns the rows of each. Each is prepared once for each connection.
@@ -144,7 +144,7 @@ struct SQLDialect: Sendable {
     let bytes: String
     /// At the end of `CREATE TABLE`: the rows are in the primary key, and not beside it.
     let inPrimaryKey: String
-    /// What stands before and after a parameter that is an array, of which a column is to be one.
+    /// The SQL before and after an array parameter, which must contain a column's value.
     let arrayBegin: String
     let arrayEnd: String
     /// The texts of the array `$1` as a table.

@@ -19,8 +19,8 @@ final class PostgreSQLConnection: SQLConnection {
     private(set) var isUsable = true
     /// Whether ``end()`` has not been answered.
     private var isEnding = false
-    /// Whether a transaction has begun of which nothing has been answered, and its commit has not been sent: the same
-    /// work can be done over another connection.
+    /// Whether a transaction has begun without any answer, and its commit has not been sent: the same work can be done
+    /// over another connection.
     private var isUntouched = false
     /// The mark of the last transaction that left one.
     private var lastMark: Int64?
@@ -69,7 +69,7 @@ final class PostgreSQLConnection: SQLConnection {
         unsafe PQfinish(handle)
     }
 
-    /// Throws an error if a URI is malformed. What libpq says of one quotes it, with parts of the password.
+    /// Throws an error if a URI is malformed. libpq's message quotes the URI, with parts of the password.
     static func check(_ uri: String) throws(LedgerError) {
         let malformed = LedgerError(.invalidLocation, "not a valid postgresql: URI; percent-encode the password")
         let (slash, at) = (UInt8(ascii: "/"), UInt8(ascii: "@"))

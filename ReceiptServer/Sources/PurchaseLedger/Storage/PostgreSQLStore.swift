@@ -24,7 +24,7 @@ struct PostgreSQLStore: LedgerStore {
 
     private let uri: String
     private let writers: ConnectionPool<PostgreSQLConnection>
-    /// Who reads waits for no lock, and not for a connection of those who do.
+    /// Reads wait for no lock, and not for a connection of transactions that do.
     private let readers: ConnectionPool<PostgreSQLConnection>
     private let groups: GroupQueue<PendingRedemption>
     private let patience: Duration
@@ -39,7 +39,7 @@ struct PostgreSQLStore: LedgerStore {
         self.uri = uri
         self.patience = patience
         // While one group is written, another waits for the disk. With more of them, each is smaller and costs as much.
-        // Whoever writes without one has connections left.
+        // Other writers have connections left.
         groups = GroupQueue(GroupQueue.Limits(leaders: max(1, connections / 4)))
         let make = { @Sendable () throws(LedgerError) in try PostgreSQLConnection(uri: uri) }
         writers = ConnectionPool(limit: connections, make: make)
@@ -132,7 +132,7 @@ struct PostgreSQLStore: LedgerStore {
     /// The lock is one of a connection that is there for it.
     func lockImports() throws(LedgerError) -> ImportLock? {
         let pool = ConnectionPool(limit: 1) { [uri] () throws(LedgerError) in try PostgreSQLConnection(uri: uri) }
-        // Whose connection has the lock takes it once more. A database can have several ledgers, each with a table of
+        // A connection that has the lock takes it once more. A database can have several ledgers, each with a table of
         // its own.
         @Sendable func take() throws(LedgerError) -> Bool {
             try pool.withConnection(isUsable: \.isUsable) { (connection) throws(LedgerError) in

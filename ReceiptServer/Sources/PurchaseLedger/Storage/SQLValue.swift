@@ -13,7 +13,7 @@ enum SQLValue: Sendable {
     init(_ date: Instant) { self = .integer(date.millisecondsSince1970) }
 }
 
-/// A row of a result. What has another type than the schema's is an error: the ledger did not write it.
+/// A row of a result. A value of another type than the schema's is an error: the ledger did not write it.
 struct SQLRow: Sendable {
     let values: [SQLValue]
 

@@ -90,7 +90,8 @@ final class SQLiteConnection: SQLConnection {
         var isCutShort = false
         do throws(LedgerError) {
             rows = try run(dialect.tableQuestion)
-            // SQLite reads the rest of a last page as zeros. What a checkpoint has begun to write is in the log.
+            // SQLite reads the rest of a last page as zeros. The log still has pages that a checkpoint has begun to
+            // write.
             let pageByteCount = try Int(run("PRAGMA page_size").first?.integer(0) ?? 1)
             isCutShort =
                 FileIdentity.byteCount(path) % max(pageByteCount, 1) != 0

@@ -26,7 +26,7 @@ struct SQLiteStore: LedgerStore {
 
     private typealias Member = (member: GroupMember<Work>, work: Work)
 
-    /// Who wants to write waits while the writer reads: about no more purchases than these.
+    /// The maximum number of purchases to read on the writer, while other writes wait.
     private static let maximumBriefCount = 10
 
     private let path: String
@@ -262,7 +262,7 @@ struct SQLiteStore: LedgerStore {
                 close(file)
                 return nil
             }
-            // Who had it can have removed the file since it was opened.
+            // The previous holder can have removed the file since it was opened.
             if let locked = FileIdentity(descriptor: file), locked == FileIdentity(path: path) {
                 return ImportLock {
                     _ = unsafe unlink(path)

@@ -133,14 +133,14 @@ enum Schema {
                 answer \(text) NOT NULL, answered_at BIGINT NOT NULL, PRIMARY KEY (account, idempotency_key))
             """,
             "CREATE INDEX answers_by_age ON answers (answered_at)",
-            // Who owned a family before, and why not any more.
+            // Former owners of a family, and why they no longer own it.
             """
             CREATE TABLE transfers (id \(dialect.rowNumber), family_id BIGINT NOT NULL, from_account \(text) NOT NULL,
                 to_account \(text) NOT NULL, reason \(text) NOT NULL, transferred_at BIGINT NOT NULL)
             """,
             // The number of events of each account, which also orders the transactions that write them.
             "CREATE TABLE accounts (account \(text) PRIMARY KEY, events BIGINT NOT NULL)",
-            // What the backend is told. A row is `pending`, `delivered` or `dead`.
+            // The events for the backend. A row is `pending`, `delivered` or `dead`.
             """
             CREATE TABLE outbox (id \(text) PRIMARY KEY, account \(text) NOT NULL, sequence BIGINT NOT NULL,
                 event \(text) NOT NULL, made_at BIGINT NOT NULL, state \(text) NOT NULL, attempts BIGINT NOT NULL,
@@ -157,7 +157,7 @@ enum Schema {
         [
             // The number of the last event of each account, which no longer counts them.
             "ALTER TABLE accounts RENAME COLUMN events TO last_sequence",
-            // One row: what is told from now on has a greater number.
+            // One row: later events have a greater number.
             "CREATE TABLE sequence_floor (floor BIGINT NOT NULL)",
             "INSERT INTO sequence_floor VALUES (0)",
             // When a decision changes without new evidence: a purchase begins, or a refund comes into effect.
@@ -171,7 +171,7 @@ enum Schema {
             INSERT INTO due_moments SELECT DISTINCT environment, bundle_id, transaction_id, 0 FROM evidence
             WHERE purchase LIKE '%"revoked":true%' ON CONFLICT DO NOTHING
             """,
-            // The end of access that was told last.
+            // The end of access in the last event.
             "ALTER TABLE grants ADD COLUMN until BIGINT",
             // Some were kept whose outcomes can change for the better. A request that is sent again is decided anew.
             "DELETE FROM answers",

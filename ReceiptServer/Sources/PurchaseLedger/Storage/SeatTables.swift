@@ -29,8 +29,7 @@ enum SeatTables {
             "ALTER TABLE families ADD COLUMN basis \(dialect.text)",
             // They can say the number of seats as a quantity.
             "DELETE FROM answers",
-            // Claims of which nothing says on what they rest, and a part of whose purchases turned out to be a
-            // member's.
+            // Claims with unknown evidence, some of whose purchases turned out to be a member's.
             "CREATE TABLE uncertain_claims (family_id BIGINT PRIMARY KEY, split_at BIGINT NOT NULL)",
         ]
     }

@@ -9,13 +9,12 @@ package struct Adjustment: Sendable {
         case quantity(TransactionName, Int64)
         /// Has a grant of the account follow what Apple signed again.
         case asSigned(TransactionName)
-        /// Grants a product of which there is no evidence. Needs an idempotency key, or a repeated request would grant
-        /// twice.
+        /// Grants a product without evidence. Needs an idempotency key, or a repeated request would grant twice.
         case product(environment: AppStoreEnvironment, bundleID: String, productID: String, quantity: Int64)
     }
 
     package let change: Change
-    /// Who decided it, and why; it is recorded.
+    /// The operator and the reason, which are recorded.
     package let reason: String
     package let idempotencyKey: String?
 

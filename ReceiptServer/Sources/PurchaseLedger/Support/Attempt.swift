@@ -58,7 +58,7 @@ package struct Attempt: Sendable {
     ///
     /// - Parameters:
     ///   - isWrapped: Whether the evidence was in something else.
-    ///   - count: The number of transactions, of which `outcomes` has the first.
+    ///   - count: The number of transactions; `outcomes` has the first ones.
     package init?(
         _ requestID: String, of account: String, _ evidence: [UInt8], isWrapped: Bool = false, code: String,
         _ outcomes: [Outcome], of count: Int, at now: Instant
@@ -100,7 +100,7 @@ package struct Attempt: Sendable {
         }
     }
 
-    /// Whether the account sent the same evidence and was told the same.
+    /// Whether the account sent the same evidence and got the same answer.
     func isRepetition(of other: Attempt) -> Bool {
         evidenceDigest.hasSameBytes(as: other.evidenceDigest) && code.hasSameBytes(as: other.code)
             && outcomes.elementsEqual(other.outcomes) { own, other in

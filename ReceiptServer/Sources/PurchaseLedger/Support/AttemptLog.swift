@@ -7,9 +7,9 @@ import StrictText
 package final class AttemptLog: @unchecked Sendable {
     /// The time between two batches.
     static let interval = Duration.milliseconds(800)
-    /// The attempts that wait are at most so many. What is more is not recorded, but counted.
+    /// The maximum number of waiting attempts. Others are counted, and not recorded.
     static let maximumCount = 20_000
-    /// The bytes of evidence that wait are at most so many. What is more is not kept.
+    /// The maximum number of bytes of waiting evidence. Other evidence is not kept.
     static let maximumByteCount = 32 << 20
     /// The rows of one transaction of the database, for which redemptions wait, and their evidence, unless one attempt
     /// alone has more.
@@ -18,7 +18,7 @@ package final class AttemptLog: @unchecked Sendable {
     /// The number of recorded attempts after which an account's excess rows are deleted. Deleting on every insert would
     /// cost more than the insert.
     package static let boundingInterval = 25
-    /// The accounts of which this server counts the attempts.
+    /// The maximum number of accounts whose attempts this server counts.
     static let countedAccounts = 20_000
     /// The time between two looks for what is too old.
     private static let cleaningInterval = Duration.seconds(3600)
@@ -168,8 +168,8 @@ package final class AttemptLog: @unchecked Sendable {
         }
     }
 
-    /// Counts an attempt that is recorded. An account is due that has an interval's since it was bounded, or of which
-    /// nothing is known, such as that it could not be bounded.
+    /// Counts an attempt that is recorded. An account is due if it has an interval's attempts since it was bounded, or
+    /// if its count is unknown.
     private func count(_ account: UTF8Bytes, _ due: inout Set<UTF8Bytes>) {
         if let count = unbounded[account], count < Self.boundingInterval {
             unbounded[account] = count + 1
@@ -200,8 +200,7 @@ package final class AttemptLog: @unchecked Sendable {
         return attempts.prefix(count)
     }
 
-    /// Of each account, the last that the tables keep, with no more evidence than they keep. What was repeated is one
-    /// attempt.
+    /// Of each account, the last that the tables keep, with no more evidence than they keep. Repeats are one attempt.
     static func bounded(_ attempts: [Attempt]) -> [Attempt] {
         var kept: [UTF8Bytes: [Attempt]] = [:]
         var accounts: [UTF8Bytes] = []

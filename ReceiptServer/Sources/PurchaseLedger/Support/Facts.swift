@@ -42,7 +42,7 @@ package struct RefundFact: Sendable {
     package let signedDate: Instant
 }
 
-/// Something that the backend was told, or is to be told.
+/// An event that was or will be sent to the backend.
 package struct EventFact: Sendable {
     package enum Delivery: String, Sendable { case pending, delivered, dead }
 
@@ -67,7 +67,7 @@ package struct AttemptFact: Sendable {
     package let requestID: String
     package let account: String
     package let at: Instant
-    /// How often the account sent the same evidence within a second, and was told the same.
+    /// How often the account sent the same evidence within a second, and got the same answer.
     package let times: Int64
     /// The digest of what was sent, by ``EvidenceDigest``.
     package let digest: String

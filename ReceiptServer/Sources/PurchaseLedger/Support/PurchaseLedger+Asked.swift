@@ -6,7 +6,7 @@ extension PurchaseLedger {
     ///
     /// - Parameters:
     ///   - names: What was asked about, which can be an order id of Apple's, and what the answer named.
-    ///   - reason: Who decided it, and why.
+    ///   - reason: The operator and the reason.
     ///   - answer: A word for what came of it.
     package func recordAsking(
         about names: [TransactionName], reason: String, answer: String, at now: Instant = .now

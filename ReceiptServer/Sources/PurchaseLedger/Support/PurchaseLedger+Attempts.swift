@@ -9,7 +9,7 @@ extension PurchaseLedger {
     /// The compressed evidence of an account that the tables keep, in bytes: the last.
     static let maximumKeptByteCount: Int64 = 8 << 20
 
-    /// Records attempts. What was sent before its account was deleted is not recorded.
+    /// Records attempts. Attempts from before their account was deleted are not recorded.
     ///
     /// - Returns: The floor of the numbers: a later deletion has a greater one.
     @discardableResult

@@ -13,7 +13,7 @@ extension PurchaseLedger {
         return try store.read { (connection) throws(LedgerError) in
             let parameter = [SQLValue.text(word)]
             var found: [SupportFinding] = []
-            // Of what Apple was asked about, there may be nothing else.
+            // A transaction that Apple was asked about may be in no other table.
             for row in try connection.run(
                 """
                 SELECT environment, bundle_id, transaction_id FROM identifiers WHERE transaction_id = $1

@@ -110,7 +110,7 @@ private struct StoryReader {
         return items.filter { UTF8Bytes($0.item.firstTransactionID) == first && $0.key != key }.map(\.key)
     }
 
-    /// - Parameter purchase: The transactions of the purchase, of which the first is asked about.
+    /// - Parameter purchase: The transactions of the purchase. The story is that of the first.
     private mutating func readEvidence(_ purchase: [TransactionKey]) throws(LedgerError) {
         let evidence = try purchase.map { (key) throws(LedgerError) in try self.evidence(of: key) }
         story.evidence = evidence.first ?? []
@@ -136,7 +136,7 @@ private struct StoryReader {
         }
     }
 
-    /// Reads what those were told who had the purchase.
+    /// Reads the events of the accounts that had the purchase.
     private mutating func readEvents(_ granted: Set<TransactionKey>) throws(LedgerError) {
         var accounts: Set<UTF8Bytes> = []
         for account in [story.owner].compactMap(\.self) + story.grants.map(\.account)

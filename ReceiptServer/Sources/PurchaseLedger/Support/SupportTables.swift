@@ -1,5 +1,5 @@
-/// The tables of the support desk: what clients sent and were told, what operators did, and what is found by a
-/// transaction.
+/// The tables of the support desk: the requests of clients and their answers, the acts of operators, and what is found
+/// by a transaction.
 enum SupportTables {
     static func statements(_ dialect: SQLDialect) -> [String] {
         let text = dialect.text

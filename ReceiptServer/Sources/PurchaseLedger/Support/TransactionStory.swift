@@ -7,7 +7,7 @@ package struct TransactionStory: Sendable {
 
     package let name: TransactionName
     package var productID: String?
-    /// Who owns the purchase, and since when.
+    /// The owner of the purchase, and the date of the claim.
     package var owner: String?
     package var ownedSince: Instant?
     /// The other transactions of the purchase: renewals, restored ones, the first one.

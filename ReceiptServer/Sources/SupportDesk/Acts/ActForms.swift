@@ -14,7 +14,7 @@ struct ActForms {
         self.visit = visit
     }
 
-    /// A page has so many forms at most.
+    /// The maximum number of forms on a page.
     private static let maximumCount = 60
 
     /// Writes the forms for a transaction.
@@ -81,7 +81,7 @@ struct ActForms {
 
     // MARK: Parts
 
-    /// What happens to the rest of an answer of which something is refused.
+    /// The treatment of the rest of an answer with a refused part.
     private static func refusedField(_ id: Int, _ html: inout HTMLWriter) {
         html.choice(
             "refused", id: "refused-\(id)", label: html.plain(SupportPhrase.ifRefused),

@@ -22,7 +22,7 @@ package struct AppleAnswer: Sendable {
     }
 
     let kind: Kind
-    /// The transactions of which Apple signed something.
+    /// The transactions in Apple's signed answer.
     var transactions: [TransactionName] = []
     var refused: [Reconciler.RefusedItem] = []
 }

@@ -11,7 +11,7 @@ extension SupportDesk {
         let words: SupportPhrase
         var slots: [Slot]
         var isFailure = false
-        /// Whether the story has it. What it does not have may be sent again.
+        /// Whether the story has it. An event that is missing may be sent again.
         var isRecorded = true
         let findings: [SupportFinding]
 
@@ -124,7 +124,7 @@ extension SupportDesk {
             guard let askApple, let name, app(form) != nil else { return .failed(.actNotFound, showing: place) }
             let answer = try askApple(name, form.text("refused").map { $0.hasSameBytes(as: "skip") } ?? false)
             guard answer.kind != .invalid else { return .failed(answer.kind.words, showing: []) }
-            // An order of which Apple named transactions is no name of the ledger's.
+            // An order whose transactions Apple named is no name of the ledger's.
             let asked = name.isAppleOrder && !answer.transactions.isEmpty ? [] : [name]
             try ledger.recordAsking(
                 about: asked + answer.transactions.filter { $0 != name }, reason: reason, answer: answer.kind.rawValue,

@@ -9,7 +9,7 @@ struct Clues {
     /// Whether there were more.
     let hasMore: Bool
 
-    /// So many are looked up: a log line has fewer.
+    /// The maximum number to look up: a log line has fewer.
     static let maximumCount = 40
     /// The longest text that the ledger has as a name.
     private static let maximumByteCount = 255

@@ -5,7 +5,7 @@ import StrictText
 struct FormBody {
     private let fields: [UTF8Bytes: [UInt8]]
 
-    /// No form of the desk has so many fields.
+    /// More fields than any form of the desk has.
     private static let maximumCount = 32
 
     /// - Throws: A fault if it is none, or if a field is there twice.

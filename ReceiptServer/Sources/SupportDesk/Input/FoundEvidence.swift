@@ -137,7 +137,7 @@ extension UInt8 {
 }
 
 extension [UInt8] {
-    /// The number that so many hexadecimal digits say; `nil` for what is none, or more than a byte.
+    /// The value of this many hexadecimal digits; `nil` for other characters, or more than a byte.
     fileprivate func hexadecimal(at start: Int, _ digits: Int) -> UInt8? {
         guard start + digits <= count else { return nil }
         var value = 0

@@ -44,9 +44,9 @@ struct SearchAnswer {
         private static let maximumItemCount = 100
     }
 
-    /// So many stories and accounts stand on one page.
+    /// The maximum number of stories and accounts on one page.
     static let maximumCount = 10
-    /// So many tokens of an account stand on it.
+    /// The maximum number of tokens of an account on it.
     static let maximumTokenCount = 20
 
     var isEmpty: Bool {
@@ -87,7 +87,7 @@ struct SearchAnswer {
             if TransactionName.isAppleOrder(word) { orderClues.append(word) }
         }
         try add(findings, desk)
-        // A request that stands in a story is told there.
+        // A request that is part of a story is shown there.
         var told = Set(stories.flatMap(\.attempts).map { UTF8Bytes($0.requestID) })
         attempts = attempts.filter { told.insert(UTF8Bytes($0.requestID)).inserted }
         for story in stories { try addEvidence(of: story.attempts, desk) }

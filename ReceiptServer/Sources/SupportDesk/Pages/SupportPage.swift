@@ -4,7 +4,7 @@ import HTTPService
 /// The frame of every page of the desk.
 struct SupportPage {
     let view: View
-    /// The forms of who is signed in; `nil` for a page for anyone.
+    /// The forms of the signed-in user; `nil` for a page for anyone.
     let forms: Forms?
 
     /// The headers of every answer of the desk. There is no script, no request, and no page that frames this one.

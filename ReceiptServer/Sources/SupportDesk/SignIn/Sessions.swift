@@ -5,7 +5,7 @@ import PurchaseLedger
 import StrictText
 import Synchronization
 
-/// Who is signed in.
+/// A signed-in user.
 struct Session: Sendable {
     /// The digest of the token: what it allows is looked up anew for each request, so that a token that is removed
     /// signs out.

@@ -20,7 +20,7 @@ struct Sentence {
     func write(to html: inout HTMLWriter) { html.phrase(words, slots) }
 }
 
-/// What support says first: who has it, and whether everybody was told.
+/// The first answer of support: who has it, and whether all events were delivered.
 struct StoryAnswers {
     let story: TransactionStory
     let now: Instant
@@ -133,7 +133,7 @@ struct StoryAnswers {
         }
     }
 
-    /// What other accounts were told that sent it, and the owner if it was refused.
+    /// The answers to other accounts that sent it, and to the owner if it was refused.
     private var others: [Sentence] {
         var seen: Set<UTF8Bytes> = []
         let holder = story.grants.first { $0.quantity > 0 }?.account ?? story.owner

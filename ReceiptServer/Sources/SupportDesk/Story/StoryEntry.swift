@@ -22,7 +22,7 @@ struct StoryEntry {
             entries += self.entries(of: item.purchase)
         }
         if let owner = story.owner, let date = story.ownedSince,
-            // Who is granted a purchase becomes its owner in the same moment.
+            // The account that is granted a purchase becomes its owner in the same moment.
             !story.grants.contains(where: { $0.grantedAt == date })
         {
             entries.append(StoryEntry(date, Sentence(.owned, .text(owner))))

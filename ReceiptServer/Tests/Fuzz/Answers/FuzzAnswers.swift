@@ -7,8 +7,8 @@ import LedgerTestSupport
 import StrictText
 
 // Answers of the App Store Server API: the first byte is the question, the second the status, the rest the body of
-// every answer, in which a byte below 9 stands for something that was signed. What is verified is what was signed;
-// pages end; an answer that asks to wait asks for a day at most.
+// every answer, in which a byte below 9 stands for something that was signed. Verified contents are the signed
+// contents; pages end; an answer that asks to wait asks for a day at most.
 
 @_cdecl("LLVMFuzzerTestOneInput")
 func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {

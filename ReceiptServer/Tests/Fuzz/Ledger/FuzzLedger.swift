@@ -4,9 +4,9 @@ import FuzzSupport
 import ServerFuzzSupport
 import PurchaseLedger
 
-// Histories of a ledger: each pair of bytes is a step of a customer, of Apple, of time or of an operator. What must
-// hold after each of them is what money is about: nothing is granted twice, nothing to two accounts, nothing that was
-// refunded, and to ask again changes nothing.
+// Histories of a ledger: each pair of bytes is a step of a customer, of Apple, of time or of an operator. After each of
+// them: nothing is granted twice, nothing to two accounts, nothing that was refunded, and a repeated request changes
+// nothing.
 
 @_cdecl("LLVMFuzzerTestOneInput")
 func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
@@ -62,7 +62,7 @@ private struct FuzzedHistory {
     private var subscriptions: [PurchaseHistory.Subscription] = []
     /// The account that was granted a transaction, since its last owner was changed by an operator.
     private var granted: [String: Int] = [:]
-    /// The transactions that are refunded as a whole, and those of them of which the ledger was told since.
+    /// The transactions that are refunded as a whole, and those whose refund the ledger knows.
     private var refunded: Set<String> = []
     private var toldRefunds: Set<String> = []
     /// What was redeemed, for those who send it again after a refund.
