@@ -24,9 +24,9 @@ struct PurchaseOrder {
 
 /// The place of evidence about a transaction or a subscription: by the date of its signature.
 ///
-/// What was signed together is ordered so that a revocation, the larger part of two, an upgrade and the larger values
-/// count, and then by its text without the price, which decides nothing. The longer text of renewal information counts: an earlier version of this library
-/// stored fewer of its values.
+/// Purchases signed together are ordered so that a revocation, the larger part of two, an upgrade and the larger values
+/// count, and then by its text without the price, which decides nothing. The longer text of renewal information counts:
+/// an earlier version of this library stored fewer of its values.
 struct SignatureOrder {
     private let values: (Instant, Int64, Int64, Int64, Int64, Int64)
     private let text: [UInt8]
@@ -87,7 +87,7 @@ extension Purchase {
 }
 
 /// The place of a price among those that Apple signed for a transaction: by the date of its signature, and then by its
-/// values. What says no price comes before what does.
+/// values. A purchase without a price comes before one with a price.
 private struct PriceOrder {
     private let values: (isKnown: Int, date: Instant, price: Int64)
     private let names: (currency: UTF8Bytes, storefront: UTF8Bytes)
