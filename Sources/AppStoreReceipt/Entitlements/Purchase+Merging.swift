@@ -25,8 +25,8 @@ struct PurchaseOrder {
 /// The place of evidence about a transaction or a subscription: by the date of its signature.
 ///
 /// Purchases signed together are ordered so that a revocation, the larger part of two, an upgrade and the larger values
-/// count, and then by their text without the price, which decides nothing. The longer text of renewal information counts:
-/// an earlier version of this library stored fewer of its values.
+/// count, and then by their text without the price, which decides nothing. The longer text of renewal information
+/// counts: an earlier version of this library stored fewer of its values.
 struct SignatureOrder {
     private let values: (Instant, Int64, Int64, Int64, Int64, Int64)
     private let text: [UInt8]
