@@ -69,6 +69,12 @@ let package = Package(
         .library(name: "AppStoreServerTesting", targets: ["AppStoreServerTesting"]),
         .executable(name: "fake-app-store", targets: ["fake-app-store"]),
     ],
+    // What a program of yours links for the ledger, if it does not need all of it: `traits: []` leaves SQLite alone.
+    traits: [
+        .default(enabledTraits: ["PostgreSQL", "Webhook"]),
+        .trait(name: "PostgreSQL", description: "Ledgers in PostgreSQL, with libpq."),
+        .trait(name: "Webhook", description: "Delivers events to a webhook, with libcurl."),
+    ],
     dependencies: [.package(name: "swift-app-store-receipt", path: "..")],
     targets: [
         .systemLibrary(
@@ -107,8 +113,9 @@ let package = Package(
         target(
             "PurchaseLedger",
             [
-                "CSQLite", "CLibpq", "CLibcurl", "CZlib", instants, strictText, libcryptoHandles, "ServerThreads",
-                library("AppStoreReceipt"),
+                "CSQLite", .target(name: "CLibpq", condition: .when(traits: ["PostgreSQL"])),
+                .target(name: "CLibcurl", condition: .when(traits: ["Webhook"])), "CZlib", instants, strictText,
+                libcryptoHandles, "ServerThreads", library("AppStoreReceipt"),
             ], runsLong: true),
         // Asks Apple's App Store Server API.
         target(

@@ -21,6 +21,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
+from contextlib import closing
 from datetime import datetime, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -139,19 +140,31 @@ class Post:
             status = self.deliver(letter)
             assert status == 200, f"a held event: {status}"
 
+    def stop(self):
+        self.http.shutdown()
+
 
 class Shop:
     """A ledger's server and a backend, with an App Store of its own."""
 
+    repeated = {0, 503}
+
     def __init__(self, rng, folder):
         self.rng, self.folder = rng, folder
         self.server_port, self.backend_port = free_port(), free_port()
-        self.post = Post(rng, self.server_port, self.backend_port)
         self.ledger, self.shop = folder / "ledger.db", folder / "shop.db"
+        self.post = self.faults()
         self.kills, self.processes = 0, []
         (folder / "tokens").write_text(TOKEN + " redeem,read,transfer,delete,events\n")
         (folder / "secret").write_text(SECRET + "\n")
         subprocess.run([SERVER, "init", "--ledger", self.ledger], check=True, capture_output=True)
+
+    def faults(self):
+        return Post(self.rng, self.server_port, self.backend_port)
+
+    def webhook(self):
+        """The server's options."""
+        return ["--webhook", f"http://127.0.0.1:{self.post.port}/webhook", "--webhook-secret-file", self.folder / "secret"]
 
     def start_backend(self, command):
         environment = os.environ | {
@@ -174,7 +187,7 @@ class Shop:
         self.processes.append(subprocess.Popen(
             [SERVER, "--listen", f"127.0.0.1:{self.server_port}", "--bundle-id", APP, "--environment", "production", "--environment", "sandbox",
              "--root", FOLDER / "ca/root.der", "--root", FOLDER / "store.der", "--ledger", self.ledger, "--token-file", self.folder / "tokens",
-             "--product-type", f"{APP}.card=non-renewing:30", "--webhook", f"http://127.0.0.1:{self.post.port}/webhook", "--webhook-secret-file", self.folder / "secret"], stdout=log, stderr=log, start_new_session=True))
+             "--product-type", f"{APP}.card=non-renewing:30", *self.webhook()], stdout=log, stderr=log, start_new_session=True))
         wait(lambda: request("GET", f"http://127.0.0.1:{self.server_port}/readyz")[0] == 200, "the server answers")
 
     def kill(self):
@@ -200,7 +213,7 @@ class Shop:
         self.start()
 
     def stop(self):
-        self.post.http.shutdown()
+        self.post.stop()
         for process in self.processes:
             # PHP has its workers in its group.
             os.killpg(process.pid, signal.SIGKILL)
@@ -216,18 +229,20 @@ class Shop:
         signed = mint({"notification": {"notificationType": kind, "notificationUUID": str(uuid.UUID(int=self.rng.getrandbits(128))),
                                         "signedDate": transaction["signedDate"], "data": {"bundleId": APP, "environment": transaction["environment"]}},
                        "transaction": transaction})
-        self.ask("/v1/notifications", {"signedPayload": signed})
+        self.ask(self.notification_url(), {"signedPayload": signed})
+
+    def notification_url(self):
+        return f"http://127.0.0.1:{self.server_port}/v1/notifications"
 
     def transfer(self, account, to):
-        self.ask(f"/v1/accounts/{urllib.parse.quote(account)}/transfer", {"to": to, "reason": "test"}, {200, 404})
+        self.ask(f"http://127.0.0.1:{self.server_port}/v1/accounts/{urllib.parse.quote(account)}/transfer", {"to": to, "reason": "test"}, {200, 404})
 
-    def ask(self, path, body, expected={200}):
+    def ask(self, url, body, expected={200}):
         """Directly, until there is an answer."""
-        url = f"http://127.0.0.1:{self.server_port}{path}"
         status = 0
-        while status in (0, 503):
+        while status in self.repeated:
             status, _ = request("POST", url, json.dumps(body).encode(), {"Authorization": "Bearer " + TOKEN})
-        assert status in expected, f"{path}: {status}"
+        assert status in expected, f"{url}: {status}"
 
     # What is compared
 
@@ -262,6 +277,101 @@ class Shop:
         grants, known = self.grants(), self.known()
         assert known == grants, f"only in the backend: {known.items() - grants.items()}\nonly in the ledger: {grants.items() - known.items()}"
         self.post.is_faulty = True
+
+
+class Locks:
+    """Locks the database of a shop at random, for longer than the backend waits: whatever writes there throws."""
+
+    def __init__(self, rng, shop):
+        self.rng, self.shop, self.lock = rng, shop, threading.Lock()
+        self.counts, self.has_ended, self.faulty = {"locked": 0}, threading.Event(), True
+        threading.Thread(target=self.run, daemon=True).start()
+
+    @property
+    def is_faulty(self):
+        return self.faulty
+
+    @is_faulty.setter
+    def is_faulty(self, value):
+        with self.lock:  # until the database is free
+            self.faulty = value
+
+    def run(self):
+        while not self.has_ended.wait(self.rng.random()):
+            with self.lock:
+                if self.faulty and self.shop.exists():
+                    with closing(sqlite3.connect(self.shop, timeout=30, isolation_level=None)) as database:
+                        database.execute("BEGIN EXCLUSIVE")
+                        self.counts["locked"] += 1
+                        time.sleep(1.2 + self.rng.random())
+
+    def empty(self):
+        pass
+
+    def stop(self):
+        self.has_ended.set()
+
+
+class InProcess(Shop):
+    """A backend with the ledger in its own process, which gets Apple's notifications. The server beside it is for the
+    operator, on the same file; it delivers no events."""
+
+    repeated = {0, 500, 503}
+
+    def __init__(self, rng, folder):
+        self.killing = threading.Lock()
+        super().__init__(rng, folder)
+
+    def faults(self):
+        return Locks(random.Random(self.rng.random()), self.shop)
+
+    def webhook(self):
+        return []
+
+    def notification_url(self):
+        return self.url("/notifications")
+
+    def start_backend(self, command):
+        self.command = command
+        environment = os.environ | {
+            "LEDGER": str(self.ledger), "DATABASE": str(self.shop), "PORT": str(self.backend_port),
+            "ROOTS": f"{FOLDER / 'ca/root.der'}:{FOLDER / 'store.der'}"}
+        log = open(self.folder / "backend.log", "ab")
+        self.backend = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
+        wait(lambda: request("GET", self.url("/balances"), headers=self.signed_in("anna"))[0] == 200, "the backend answers")
+
+    def kill(self):
+        with self.killing:
+            self.kills += 1
+            self.backend.kill()
+            self.backend.wait()
+            self.start_backend(self.command)
+
+    def restore(self):
+        self.backend.kill()
+        self.backend.wait()
+        super().restore()
+        self.start_backend(self.command)
+
+    def stop(self):
+        self.processes.append(self.backend)
+        super().stop()
+        self.post.counts["thrown"] = self.thrown()
+
+    def thrown(self):
+        """How often the events' closure threw."""
+        return (self.folder / "backend.log").read_text(errors="replace").count("delivery-failed: ")
+
+    def redeem(self, account, evidence):
+        if not self.post.is_faulty or self.rng.random() > 0.25:
+            return super().redeem(account, evidence)
+        # The process ends before, while or after it records the answer or the event.
+        after = self.rng.random() * 0.06
+        killer = threading.Thread(target=lambda: (time.sleep(after), self.kill()))
+        killer.start()
+        answer = super().redeem(account, evidence)
+        killer.join()
+        return answer
 
 
 def mint(specification):
@@ -323,11 +433,8 @@ def check_rules(shop):
     shop.transfer("anna", "ben")
     wait(lambda: {row[0] for row in shop.balances()} == {"ben"}, "the transfer reaches the backend")
     shop.settle()
-    # A redemption is repeated until there is an answer: after a 503, and after an answer that was lost.
-    shop.post.is_faulty, shop.post.fates = False, [0.05, 0.2, 0.05]
-    answer = shop.redeem("ben", mint({"transaction": transaction(4, "Consumable")}))
-    assert answer == (200, {"finish": ["4"], "outcomes": {"4": "already-yours"}}), answer
     # A restored back-up has forgotten that anna has it, and another account was granted it.
+    shop.post.is_faulty = False
     shop.back_up()
     kept = mint({"transaction": transaction(5, "Non-Consumable")})
     assert shop.redeem("anna", kept)[1]["outcomes"] == {"5": "granted"}
@@ -340,6 +447,19 @@ def check_rules(shop):
     before = shop.balances()
     shop.post.is_faulty = False
     assert shop.redeem("anna", "eyJ.x.y")[0] in (400, 403) and shop.redeem("", "x")[0] == 401
+    assert shop.balances() == before
+
+
+def check_messages(shop):
+    """What a shop relies on over HTTP: lost answers are asked again, and unsigned events are refused."""
+    # A redemption is repeated until there is an answer: after a 503, and after an answer that was lost.
+    shop.post.is_faulty, shop.post.fates = False, [0.05, 0.2, 0.05]
+    answer = shop.redeem("ben", mint({"transaction": transaction(4, "Consumable")}))
+    assert answer == (200, {"finish": ["4"], "outcomes": {"4": "already-yours"}}), answer
+    # What nobody signed changes nothing.
+    shop.settle()
+    before = shop.balances()
+    shop.post.is_faulty = False
     event = {"account": "eve", "environment": "production", "bundle_id": APP, "transaction_id": "9", "product_id": "p", "quantity": 9, "until": None,
              "sequence": 1 << 50, "kind": "granted", "purchase_date": "2026-01-01T00:00:00Z", "length": None}
     body = json.dumps(event).encode()
@@ -365,8 +485,7 @@ def check_rules(shop):
 
 
 def check_cards(shop):
-    """Month cards follow each other, though the ledger's periods overlap; one without a stated length has no end. An
-    unknown later version changes nothing."""
+    """Month cards follow each other, though the ledger's periods overlap; one without a stated length has no end."""
     shop.post.is_faulty = False
     start = now() // 1000 * 1000
 
@@ -389,6 +508,10 @@ def check_cards(shop):
     shop.redeem("eva", mint({"transaction": card(807, 400, "pass")}))
     assert shop.shown("eva", "pass") == {"production": 1} and shop.shown("eva", "pass", "until") == {"production": None}
     shop.settle()
+
+
+def check_later_version(shop):
+    """Events of a later version change nothing."""
     shop.post.is_faulty = False
     before = shop.known()
     event = {"account": "eva", "at": "2030-01-01T00:00:00Z", "bundle_id": APP, "environment": "production", "id": "1", "kind": "paused", "sequence": 1 << 52,
@@ -400,6 +523,26 @@ def check_cards(shop):
         status = request("POST", shop.url("/webhook"), body, {"Ledger-Signature": f"t={seconds},v1={code}"})[0]
         assert status == 200, status
     assert shop.known() == before
+
+
+def check_closure(shop):
+    """An event is delivered again if the closure throws, or if the process is killed in it."""
+    shop.post.is_faulty = False
+    assert shop.redeem("anna", mint({"transaction": transaction(950, "Consumable", quantity=2)}))[1]["outcomes"] == {"950": "granted"}
+    for account, other, is_killed in [("anna", "ben", False), ("ben", "anna", True)]:
+        thrown, kills = shop.thrown(), shop.kills
+        with closing(sqlite3.connect(shop.shop, timeout=30, isolation_level=None)) as database:
+            database.execute("BEGIN EXCLUSIVE")
+            shop.transfer(account, other)
+            if is_killed:
+                time.sleep(0.8)  # It waits for the database.
+                shop.kill()
+            else:
+                wait(lambda: shop.thrown() > thrown, "the closure throws")
+        shop.settle()
+        shop.post.is_faulty = False
+        assert shop.balances()[(other, "production", APP, "950")] == 2
+        assert shop.kills == kills + is_killed
 
 
 def import_old(shop):
@@ -587,6 +730,14 @@ def node():
     return [node, "--no-warnings", str(HERE / "backend.mjs")], ""
 
 
+def swift():
+    """The command of the backend in Swift, which loads neither libpq nor libcurl."""
+    program = HERE / f"../.build/swift/{arguments.programs}/Backend"
+    loaded = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+    assert "libsqlite3" in loaded and not any(name in loaded for name in ["libpq", "libcurl"]), loaded
+    return [str(program)], ""
+
+
 parser = argparse.ArgumentParser()
 parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
 parser.add_argument("--steps", type=int, default=60)
@@ -600,19 +751,24 @@ with tempfile.TemporaryDirectory() as temporary:
     subprocess.run([RECEIPT, "ca", "--key", "ec", "--out", FOLDER / "ca"], check=True, stdout=subprocess.DEVNULL)
     store = Store()
     atexit.register(store.process.kill)
-    for name, (command, reason) in {"python": ([sys.executable, str(HERE / "backend.py")], ""), "php": php(), "java": java(), "node": node()}.items():
+    for name, (command, reason) in {"python": ([sys.executable, str(HERE / "backend.py")], ""), "php": php(), "java": java(), "node": node(), "swift": swift() if arguments.only in (None, "swift") else (None, "")}.items():
         if arguments.only not in (None, name):
             continue
         if command is None:
             print(f"{name}: skipped, {reason}")
             continue
         (FOLDER / name).mkdir()
-        shop = Shop(random.Random(arguments.seed), FOLDER / name)
+        shop = (InProcess if name == "swift" else Shop)(random.Random(arguments.seed), FOLDER / name)
         try:
             shop.start_backend(command)
             shop.start()
             check_rules(shop)
             check_cards(shop)
+            if isinstance(shop, InProcess):
+                check_closure(shop)
+            else:
+                check_messages(shop)
+                check_later_version(shop)
             import_old(shop)
             import_beside_reconcile(shop, store)
             run_history(shop, arguments.steps)

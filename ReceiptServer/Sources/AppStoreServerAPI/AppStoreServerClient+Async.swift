@@ -1,4 +1,5 @@
 public import AppStoreReceipt
+import ServerThreads
 
 // The calls for asynchronous code. They wait on threads of the client, and never on those of Swift's own pool. A task
 // that is cancelled still waits for the answer: what was sent cannot be taken back.

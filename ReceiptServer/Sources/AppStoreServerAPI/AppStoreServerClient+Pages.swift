@@ -1,3 +1,4 @@
+import ServerThreads
 import StrictText
 import Synchronization
 

@@ -296,11 +296,11 @@ extension SQLConnection {
     /// - Parameters:
     ///   - purchases: What was granted of new purchases: their orders are closed.
     ///   - accounts: The accounts that get an answer.
-    /// - Returns: The numbers of the answers.
+    /// - Returns: The numbers of the answers, and the events as they are delivered.
     func post(
         _ events: [LedgerEvent], closingOrdersOf purchases: [NewPurchase] = [], answering accounts: [String] = [],
         _ policy: LedgerPolicy, at now: Instant
-    ) throws(LedgerError) -> [Int64] {
+    ) throws(LedgerError) -> (numbers: [Int64], told: [LedgerEvent]) {
         // Accounts are locked in one order, after all families.
         let told = Dictionary(grouping: events) { UTF8Bytes($0.account) }.sorted { $0.key < $1.key }
         // One statement for adjacent accounts with equal numbers of events.
@@ -326,6 +326,7 @@ extension SQLConnection {
         // The last event of an answered account has the number of its answer.
         var numbers: [UTF8Bytes: Int64] = [:]
         for row in rows.prefix(runs.count).joined() { numbers[UTF8Bytes(try row.text(0))] = try row.integer(1) }
+        var posted: [LedgerEvent] = []
         for (account, events) in told {
             guard let last = numbers[account] else { throw LedgerError(.storeFailed, "no number for an event") }
             for (offset, event) in events.enumerated() {
@@ -333,6 +334,7 @@ extension SQLConnection {
                 event.id = policy.surroundings.makeID()
                 if policy.orders != nil { try event.readNames(&names) }
                 event.sequence = last - Int64(events.count - 1 - offset)
+                posted.append(event)
                 try write(
                     "INSERT INTO outbox VALUES ($1, $2, $3, $4, $5, 'pending', 0, NULL)",
                     [
@@ -344,6 +346,6 @@ extension SQLConnection {
         for (account, row) in zip(others, rows.dropFirst(runs.count).prefix(others.count)) {
             numbers[UTF8Bytes(account)] = try SQLStatement.sequence(row)
         }
-        return accounts.map { numbers[UTF8Bytes($0)] ?? 0 }
+        return (accounts.map { numbers[UTF8Bytes($0)] ?? 0 }, posted)
     }
 }

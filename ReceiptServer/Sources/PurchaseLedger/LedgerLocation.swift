@@ -40,7 +40,12 @@ enum LedgerLocation {
     func open(_ opening: LedgerOpening = .existing) throws(LedgerError) -> any LedgerStore {
         switch self {
         case .file(let path): try SQLiteStore(path: path, opening)
-        case .postgreSQL(let uri): try PostgreSQLStore(uri: uri)
+        case .postgreSQL(let uri):
+            #if PostgreSQL
+            try PostgreSQLStore(uri: uri)
+            #else
+            throw LedgerError(.invalidLocation, "this program was built without PostgreSQL: see the package's traits")
+            #endif
         }
     }
 }

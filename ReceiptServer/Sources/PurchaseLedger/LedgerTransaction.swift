@@ -330,13 +330,15 @@ struct LedgerTransaction {
     // MARK: Settling
 
     /// Brings what was granted in line with what the evidence says, for all purchases that have an owner, and posts the
-    /// events.
-    mutating func settle() throws(LedgerError) {
+    /// events, which it returns.
+    @discardableResult
+    mutating func settle() throws(LedgerError) -> [LedgerEvent] {
         try decide()
-        _ = try connection.post(events, closingOrdersOf: newPurchases, policy, at: now)
+        let told = try connection.post(events, closingOrdersOf: newPurchases, policy, at: now).told
         try connection.ask(questions, at: now)
         // The account that submits one gets the outcome.
         if cause != .redeem { for key in endedUnheard { try connection.noteEnded(key, at: now) } }
+        return told
     }
 
     /// Brings what was granted in line with what the evidence says, for all purchases that have an owner. The caller

@@ -53,6 +53,7 @@ extension PurchaseLedger {
     /// - Returns: The number of purchases, with their renewals counted once.
     /// - Throws: `not-found` if the account has no such purchase.
     @discardableResult
+    @available(*, noasync)
     public func transfer(
         from account: String, to other: String, transactionID: String? = nil,
         in environment: AppStoreEnvironment? = nil, of bundleID: String? = nil, movesTokens: Bool = false,
@@ -177,6 +178,7 @@ extension PurchaseLedger {
     /// - Returns: The random name, from which ``transfer(from:to:transactionID:in:of:movesTokens:reason:at:)`` can give
     ///   the purchases to another account.
     /// - Throws: `not-found` if the ledger does not know the account.
+    @available(*, noasync)
     public func deleteAccount(_ account: String, at now: Instant = .now) throws(LedgerError) -> String {
         try LedgerText.check(account, "account")
         let name = "forgotten-\(policy.surroundings.makeID())"

@@ -24,6 +24,7 @@ extension PurchaseLedger {
     /// - Returns: The number of transactions that were due, at most 100.
     /// - Throws: The first error. It does not keep the other transactions waiting.
     @discardableResult
+    @available(*, noasync)
     public func settleDue(at now: Instant = .now) throws(LedgerError) -> Int {
         let due = try store.read { (connection) throws(LedgerError) in
             try connection.run(

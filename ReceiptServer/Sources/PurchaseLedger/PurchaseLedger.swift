@@ -1,12 +1,13 @@
-public import AppStoreReceipt
+@_spi(Ledger) public import AppStoreReceipt
+import StrictText
 
 /// A record of accounts and the purchases they were granted. Each purchase is granted once, to one owner.
 ///
 /// Make one when the program starts, and share it. It is thread-safe, and several processes may use one PostgreSQL
 /// database, or one file. Changes are durable when a method returns.
 ///
-/// Methods wait for the disk or the database. Call them on threads of your own, not on an event loop or in Swift's pool
-/// of threads.
+/// A call without `await` waits for the disk or the database: make it on a thread of your own, not on an event loop. In
+/// asynchronous code, await the same call, which waits on a thread of the ledger.
 ///
 /// Answers and events carry a `sequence`. It only grows, and starts at the current time in milliseconds. Opening a
 /// ledger raises the numbers of all accounts, so that events after a restored backup are newer than all events before.
@@ -38,6 +39,7 @@ public final class PurchaseLedger: Sendable {
     ///     without an end: ``LedgerPolicy/productTypes`` does not state its length.
     /// - Throws: `no-ledger` if there is none. In a new one, everything that was granted before could be claimed again:
     ///   restore a back-up instead.
+    @available(*, noasync)
     public convenience init(
         _ location: String, policy: LedgerPolicy = LedgerPolicy(),
         onTokenConflict: @escaping @Sendable (TokenConflict) -> Void = { _ in },
@@ -60,6 +62,7 @@ public final class PurchaseLedger: Sendable {
     ///   - onUnknownLength: Called on any thread with the product of a non-renewing subscription that was granted
     ///     without an end: ``LedgerPolicy/productTypes`` does not state its length.
     /// - Throws: `ledger-exists` if there is one.
+    @available(*, noasync)
     public convenience init(
         creating location: String, policy: LedgerPolicy = LedgerPolicy(),
         onTokenConflict: @escaping @Sendable (TokenConflict) -> Void = { _ in },
@@ -79,36 +82,59 @@ public final class PurchaseLedger: Sendable {
         try self.init(LedgerLocation(location).open(opening), policy, opening)
     }
 
-    init(
+    convenience init(
         _ store: any LedgerStore, _ policy: LedgerPolicy, _ opening: LedgerOpening = .existing,
         at now: Instant? = nil,
         onTokenConflict: @escaping @Sendable (TokenConflict) -> Void = { _ in },
         onUnknownLength: @escaping @Sendable (String) -> Void = { _ in }
     ) throws(LedgerError) {
+        let now = now ?? policy.surroundings.date()
+        let opened = try Opened(store, policy, opening, at: now)
+        self.init(store, policy, opened, onTokenConflict, onUnknownLength)
+        settleMigrated(opened.migrated, at: now)
+    }
+
+    /// Takes what was opened, without waiting.
+    init(
+        _ store: any LedgerStore, _ policy: LedgerPolicy, _ opened: Opened,
+        _ onTokenConflict: @escaping @Sendable (TokenConflict) -> Void,
+        _ onUnknownLength: @escaping @Sendable (String) -> Void
+    ) {
         self.store = store
         (self.onTokenConflict, self.onUnknownLength) = (onTokenConflict, onUnknownLength)
         self.policy = policy
-        switch opening {
-        case .asItIs:
-            try Schema.check(store)
-            (upgrade, firstFloor) = (nil, 0)
-            return
-        case .creating:
-            try Schema.create(store)
-            upgrade = nil
-        case .existing:
-            let version = try Schema.migrate(store)
-            upgrade = version.found == version.now ? nil : version
+        (upgrade, firstFloor) = (opened.upgrade, opened.firstFloor)
+    }
+
+    /// What was found, or made, when a store was opened.
+    struct Opened {
+        fileprivate let upgrade: (found: Int, now: Int)?
+        fileprivate let firstFloor: Int64
+        /// What an older version granted and this one corrects.
+        let migrated: [SQLRow]
+
+        init(
+            _ store: any LedgerStore, _ policy: LedgerPolicy, _ opening: LedgerOpening, at now: Instant
+        ) throws(LedgerError) {
+            switch opening {
+            case .asItIs:
+                try Schema.check(store)
+                (upgrade, firstFloor, migrated) = (nil, 0, [])
+                return
+            case .creating:
+                try Schema.create(store)
+                upgrade = nil
+            case .existing:
+                let version = try Schema.migrate(store)
+                upgrade = version.found == version.now ? nil : version
+            }
+            (firstFloor, migrated) = try store.write { (connection) throws(LedgerError) in
+                try CommitMarks.clean(connection)
+                try connection.raiseSequenceFloor(to: now.millisecondsSince1970)
+                try LedgerSummary.identify(connection, policy.surroundings, at: now)
+                return (try connection.sequenceFloor(), try connection.run(SeatTables.marked))
+            }
         }
-        let now = now ?? policy.surroundings.date()
-        let opened = try store.write { [policy] (connection) throws(LedgerError) in
-            try CommitMarks.clean(connection)
-            try connection.raiseSequenceFloor(to: now.millisecondsSince1970)
-            try LedgerSummary.identify(connection, policy.surroundings, at: now)
-            return (floor: try connection.sequenceFloor(), migrated: try connection.run(SeatTables.marked))
-        }
-        firstFloor = opened.floor
-        settleMigrated(opened.migrated, at: now)
     }
 
     /// Makes the file of SQLite complete: what is in its log is moved into it. A database elsewhere needs nothing.
@@ -116,6 +142,7 @@ public final class PurchaseLedger: Sendable {
     /// Call it when the program ends. Nothing is lost without it, unless somebody then copies the file alone.
     ///
     /// - Throws: `store-unavailable` also if another process reads or writes for as long as SQLite waits.
+    @available(*, noasync)
     public func completeFile() throws(LedgerError) { try store.completeFile() }
 
     func report(_ notices: LedgerNotices) {
@@ -143,6 +170,7 @@ public final class PurchaseLedger: Sendable {
     ///   - now: The date of the request.
     /// - Throws: `idempotency-key-reused` if the key belongs to a request of the account for other transactions. The
     ///   evidence is still recorded, but the account claims nothing.
+    @available(*, noasync)
     public func redeem(
         _ evidence: VerifiedEvidence, for account: String, accountToken: AppAccountToken? = nil,
         idempotencyKey: String? = nil, at now: Instant = .now
@@ -196,29 +224,37 @@ public final class PurchaseLedger: Sendable {
     /// - Parameters:
     ///   - notification: The verified notification.
     ///   - now: The date it arrived.
-    public func record(_ notification: VerifiedNotification, at now: Instant = .now) throws(LedgerError) {
+    /// - Returns: The events that it caused, of each account in their order; empty if it changed nothing, or was
+    ///   recorded before. ``EventDelivery`` delivers them, too.
+    @discardableResult
+    @available(*, noasync)
+    public func record(
+        _ notification: VerifiedNotification, at now: Instant = .now
+    ) throws(LedgerError) -> [LedgerEvent] {
         let brought = BroughtEvidence(.notification(notification))
         if notification.isUnnamed, brought.purchases.isEmpty, brought.renewals.isEmpty {
-            return try store.write { (connection) throws(LedgerError) in
+            try store.write { (connection) throws(LedgerError) in
                 _ = try connection.keepUnnamed(notification, at: now)
             }
+            return []
         }
-        let notices = try store.decide(about: brought.purchases.count) {
-            [policy] (connection) throws(LedgerError) -> LedgerNotices in
+        let (notices, told) = try store.decide(about: brought.purchases.count) {
+            [policy] (connection) throws(LedgerError) -> (LedgerNotices, [LedgerEvent]) in
             guard try connection.isNew(notification, brought.purchases.first?.signed.purchase, at: now) else {
-                return LedgerNotices()
+                return (LedgerNotices(), [])
             }
             var transaction = try LedgerTransaction(
                 recording: brought, policy, connection, .notification, at: now)
-            try transaction.settle()
+            let told = try transaction.settle()
             if let questions = policy.questions {
                 for key in brought.purchases.compactMap(\.keys?.transaction) {
                     try connection.heard(key, questions, policy.surroundings, at: now)
                 }
             }
-            return transaction.notices
+            return (transaction.notices, told)
         }
         report(notices)
+        return told
     }
 
     // MARK: Questions
@@ -233,6 +269,7 @@ public final class PurchaseLedger: Sendable {
     ///   - account: The account.
     ///   - environment: The environment of the purchases.
     ///   - date: The date to decide for.
+    @available(*, noasync)
     public func entitlements(
         of account: String, in environment: AppStoreEnvironment = .production, at date: Instant = .now
     ) throws(LedgerError) -> Entitlements {
@@ -266,6 +303,56 @@ public final class PurchaseLedger: Sendable {
                     : granted.contains { $0.account.hasSameBytes(as: account) && !$0.isTakenBack }
                 return !isTheirs || !policy.isForSale(items[0].productID)
             }
+        }
+    }
+
+    /// Returns the account that was granted the purchase of a transaction or, if nobody was, that owns it; `nil` if
+    /// nobody does.
+    ///
+    /// A restored copy is the purchase that it restores, and a renewal has the owner of its subscription. The ledger
+    /// knows a transaction by evidence or a notification of it: record what you ask about first.
+    ///
+    /// - Parameters:
+    ///   - transactionID: The id of any transaction of the purchase.
+    ///   - environment: The environment of the purchase.
+    ///   - bundleID: The app's bundle id.
+    /// - Returns: The account. Of a deleted one, the name that ``deleteAccount(_:at:)`` returned.
+    @available(*, noasync)
+    public func owner(
+        of transactionID: String, in environment: AppStoreEnvironment = .production, bundleID: String
+    ) throws(LedgerError) -> String? {
+        guard LedgerText.isStorable(transactionID), LedgerText.isStorable(bundleID) else { return nil }
+        let key = TransactionKey(environment: environment, bundleID: bundleID, transactionID: transactionID)
+        return try store.read { [policy] (connection) throws(LedgerError) in
+            let grant = try connection.run(
+                "SELECT account FROM grants WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3",
+                key.columns)
+            if let row = grant.first { return try row.text(0) }
+            let found = try connection.run(
+                """
+                SELECT families.account, families.id, (
+                    SELECT COUNT(*) FROM identifiers AS others
+                    JOIN grants ON grants.environment = others.environment AND grants.bundle_id = others.bundle_id
+                        AND grants.transaction_id = others.transaction_id
+                    WHERE others.family_id = families.id AND grants.account <> families.account)
+                FROM identifiers JOIN families ON families.id = identifiers.family_id
+                WHERE identifiers.environment = $1 AND identifiers.bundle_id = $2 AND identifiers.transaction_id = $3
+                """, key.columns)
+            guard let row = found.first, let owner = try row.optionalText(0) else { return nil }
+            guard try row.integer(2) > 0 else { return owner }
+            // Of two families that turned out to be one, each account keeps what it was granted.
+            let family = try row.integer(1)
+            guard let contents = try FamilyContents.load([family], connection)[family] else { return owner }
+            var evidence = FamilyEvidence()
+            evidence.add(contents)
+            let items = policy.entitlements(evidence, at: policy.surroundings.date()).items.compactMap { item in
+                PurchaseKeys(item.purchase).map { (key: $0.transaction, item: item) }
+            }
+            guard let own = items.first(where: { $0.key == key })?.item else { return owner }
+            let first = UTF8Bytes(own.firstTransactionID)
+            let keys = Grant.keys(of: items.filter { UTF8Bytes($0.item.firstTransactionID) == first })
+            let grants = contents.grants.filter { keys.contains($0.transaction) }
+            return grants.min { $0.transaction < $1.transaction }?.account ?? owner
         }
     }
 }

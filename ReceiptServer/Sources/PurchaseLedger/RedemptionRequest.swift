@@ -62,7 +62,8 @@ struct RedemptionRequest: Sendable {
             ? families.answers.suffix(requests.count).map(SQLStatement.sequence)
             : connection.post(
                 events, closingOrdersOf: transactions.flatMap(\.newPurchases),
-                answering: requests.map(\.claim.account), policy, at: now)
+                answering: requests.map(\.claim.account), policy, at: now
+            ).numbers
         let redemptions = requests.indices.map { number in
             var redemption =
                 answers[number].map { Redemption(outcomes: $0, sequence: sequences[number], isRepeated: false) }

@@ -215,7 +215,7 @@ import Testing
         #expect(reference.contains(lines.joined(separator: "\n")))
     }
 
-    @Test func `the code of the page records a notification, and its webhook is told`() throws {
+    @Test func `the code of the page records a notification, and its closure is told`() throws {
         let folder = try TemporaryFolder()
         let verifier = try Minted.verifier.get()
         var history = PurchaseHistory(bundleID: Minted.bundleID)
@@ -226,26 +226,43 @@ import Testing
         let refund = try #require(history.notifications(through: day(1)).first { $0.type == .refund })
         let authority = try Minted.authority.get()
         let notification = try history.builder(for: refund, partsSignedBy: authority).signed(by: authority)
-        let receiver = try WebhookReceiver { _ in 200 }
-        let (url, secret) = (receiver.url, Array("a secret of a test".utf8))
+        let quantities = Guarded([Int]())
+        @Sendable func told(
+            _ account: String, _ environment: AppStoreEnvironment, _ app: String, _ grant: String, _ product: String,
+            _ quantity: Int, _ until: Instant?, _ sequence: Int64, _ bought: Instant?, _ length: String?
+        ) {
+            quantities.withLock { $0.append(quantity) }
+            #expect(
+                "\(account) \(environment) \(app) \(grant)"
+                    == "anna production \(Minted.bundleID) \(coins.transactionID)")
+            #expect(product == "coins" && length == nil && sequence > 0)
+            #expect((until == nil) == (quantity == 1))
+            #expect(bought == coins.purchaseDate)
+        }
         let failures = Guarded([LedgerError]())
         @Sendable func log(_ error: LedgerError) { failures.withLock { $0.append(error) } }
 
-        let delivery = EventDelivery(ledger, to: try Webhook(url: url, secret: secret))
+        let delivery = EventDelivery(ledger) { event in
+            told(
+                event.account, event.environment, event.bundleID, event.transactionID, event.productID, event.quantity,
+                event.until, event.sequence, event.purchaseDate, event.length)
+        }
         Thread { delivery.run { error in log(error) } }.start()  // until delivery.stop()
         // Of each notification, before Apple is answered with 200:
-        try ledger.record(verifier.verifyNotification(notification))
+        let events = try ledger.record(verifier.verifyNotification(notification))
 
         defer { delivery.stop() }
         let deadline = ContinuousClock.now + .seconds(20)
-        while receiver.received.count < 2, ContinuousClock.now < deadline { usleep(20_000) }
-        let kinds = receiver.received.map { $0.body.contains(#""kind":"revoked""#) }
-        #expect(kinds == [false, true] && failures.withLock(\.isEmpty))
+        while quantities.withLock({ $0.count }) < 2, ContinuousClock.now < deadline { usleep(20_000) }
+        #expect(quantities.withLock { $0 } == [1, 0] && failures.withLock(\.isEmpty))
+        #expect(events.map(\.kind) == [.revoked])
         let lines = [
-            "let delivery = EventDelivery(ledger, to: try Webhook(url: url, secret: secret))",
+            "let delivery = EventDelivery(ledger) { event in", "    told(",
+            "        event.account, event.environment, event.bundleID, event.transactionID, event.productID, event.quantity,",
+            "        event.until, event.sequence, event.purchaseDate, event.length)", "}",
             "Thread { delivery.run { error in log(error) } }.start()  // until delivery.stop()",
             "// Of each notification, before Apple is answered with 200:",
-            "try ledger.record(verifier.verifyNotification(notification))",
+            "let events = try ledger.record(verifier.verifyNotification(notification))",
         ]
         #expect(reference.contains(lines.joined(separator: "\n")))
     }

@@ -258,7 +258,11 @@ import Testing
 
     @Test func `a sender is not free before the result of its event was taken`() throws {
         let receiver = try WebhookReceiver { _ in 200 }
-        let senders = try EventSenders(Webhook(url: receiver.url, secret: Self.secret), count: 3) { .now }
+        let webhook = try Webhook(url: receiver.url, secret: Self.secret)
+        let senders = EventSenders(count: 3) {
+            let client = WebhookClient(webhook) { .now }
+            return { client.send($0.event, id: $0.id) }
+        }
         #expect(senders.freeCount == 3)
         senders.send([OutgoingEvent(id: "1", account: "anna", event: "{}", attempts: 0)])
         #expect(senders.freeCount == 2)

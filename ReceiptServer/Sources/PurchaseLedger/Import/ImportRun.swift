@@ -80,6 +80,7 @@ public final class ImportLock: Sendable {
     /// Takes the lock again if the database has lost it, such as by a restart. Call it before each batch of lines.
     ///
     /// - Throws: `import-running` if somebody else has it now.
+    @available(*, noasync)
     public func hold() throws(LedgerError) {
         guard try take() else { throw Self.isTaken }
     }
@@ -110,12 +111,14 @@ extension PurchaseLedger {
     /// Returns a lock without which nobody should import.
     ///
     /// - Throws: `import-running` if somebody has it.
+    @available(*, noasync)
     public func lockImports() throws(LedgerError) -> ImportLock {
         guard let lock = try store.lockImports() else { throw ImportLock.isTaken }
         return lock
     }
 
     /// The imports, the latest first.
+    @available(*, noasync)
     public func importRuns(limit: Int = 1000) throws(LedgerError) -> [ImportRun] {
         try store.read { (connection) throws(LedgerError) in
             try connection.run("SELECT \(ImportRun.columns) FROM imports ORDER BY id DESC LIMIT \(limit)")
@@ -124,6 +127,7 @@ extension PurchaseLedger {
     }
 
     /// The imports that are under way or were interrupted, the latest first.
+    @available(*, noasync)
     public func unfinishedImports() throws(LedgerError) -> [ImportRun] {
         try store.read { (connection) throws(LedgerError) in
             try connection.run(
@@ -141,6 +145,7 @@ extension PurchaseLedger {
     ///   - reason: Why, 1 to 255 bytes; `nil` if nobody says so.
     ///   - restarted: Interrupted imports that will not go on.
     ///   - now: When it begins.
+    @available(*, noasync)
     public func beginImport(
         of path: String, digest: String, by: String, reason: String? = nil, insteadOf restarted: [ImportRun] = [],
         at now: Instant = .now
@@ -169,6 +174,7 @@ extension PurchaseLedger {
     ///   - run: The import.
     ///   - digest: The SHA-256 of the file, whose other parts can have changed.
     ///   - now: When it goes on.
+    @available(*, noasync)
     public func continueImport(
         _ run: ImportRun, digest: String, at now: Instant = .now
     ) throws(LedgerError) -> ImportRun {
@@ -185,6 +191,7 @@ extension PurchaseLedger {
     }
 
     /// Records that all lines were read and reported.
+    @available(*, noasync)
     public func endImport(_ run: ImportRun, at now: Instant = .now) throws(LedgerError) {
         var run = run
         run.untold = ""

@@ -20,6 +20,7 @@ extension PurchaseLedger {
     ///     ``ImportRun/untold``: tell it when this returns, and when an interrupted import goes on.
     /// - Returns: What became of each line.
     /// - Throws: `import-running` if another process goes on with the import.
+    @available(*, noasync)
     public func importLines(
         _ lines: [ImportedLine], of run: inout ImportRun, at now: Instant = .now,
         words: @escaping ([ImportedLine.Result]) -> String = { _ in "" }

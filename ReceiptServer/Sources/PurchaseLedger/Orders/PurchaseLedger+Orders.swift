@@ -88,6 +88,7 @@ extension PurchaseLedger {
     /// - Throws: `idempotency-key-reused` if the key belongs to an order of the account for something else,
     ///   `shop-order-taken` if `shopOrderID` does, and `too-many-orders` if the account has 100 open orders, or with a
     ///   key or `shopOrderID` 1,000.
+    @available(*, noasync)
     public func placeOrder(
         for account: String, productID: String, bundleID: String, in environment: AppStoreEnvironment,
         idempotencyKey: String? = nil, shopOrderID: String? = nil, at now: Instant = .now
@@ -169,6 +170,7 @@ extension PurchaseLedger {
     /// Returns an order.
     ///
     /// - Throws: `not-found` if there is none, its account was deleted, or it was abandoned long ago.
+    @available(*, noasync)
     public func order(withID id: String, at now: Instant = .now) throws(LedgerError) -> Order {
         try LedgerText.check(id, "order id")
         let orderTime = policy.orderTime
@@ -180,6 +182,7 @@ extension PurchaseLedger {
     }
 
     /// Returns the new purchases that no order announced, the latest first, at most 1000.
+    @available(*, noasync)
     public func purchasesWithoutOrder() throws(LedgerError) -> [UnorderedPurchase] {
         try purchasesWithoutOrder(after: nil).purchases
     }

@@ -14,6 +14,7 @@ extension PurchaseLedger {
     /// - Returns: The token, and whether the ledger did not have it.
     /// - Throws: `token-taken` if it is another account's, also that of a deleted one; `too-many-tokens` if the account
     ///   has ``maximumTokenCount``; `invalid-text` if it is no UUID.
+    @available(*, noasync)
     public func token(
         for account: String, storing stored: AppAccountToken? = nil, at now: Instant = .now
     ) throws(LedgerError) -> (token: AppAccountToken, isNew: Bool) {

@@ -1,7 +1,9 @@
-import Instants
 import ServerThreads
 
-/// Threads that send events to a webhook, each one event at a time.
+/// Delivers an event, and returns what went wrong, or `nil`. One thread uses it.
+typealias EventSender = (OutgoingEvent) -> String?
+
+/// Threads that deliver events, each one event at a time.
 final class EventSenders: @unchecked Sendable {
     /// An event that was sent, with what went wrong, or `nil`.
     typealias Result = (event: OutgoingEvent, failure: String?)
@@ -10,19 +12,18 @@ final class EventSenders: @unchecked Sendable {
     /// Within the monitor.
     private var waiting: [OutgoingEvent] = []
     private var results: [Result] = []
-    /// The events that were given and whose results were not taken.
-    private var openCount = 0
+    /// Those that were given and whose results were not taken, by their ids.
+    private var open: [String: OutgoingEvent] = [:]
     private var isStopping = false
     private var threads: [Thread] = []
 
-    /// - Parameter date: The date of a signature.
-    init(_ webhook: Webhook, count: Int, _ date: @escaping @Sendable () -> Instant) {
+    /// - Parameter makeSender: Is called once on each thread.
+    init(count: Int, _ makeSender: @escaping @Sendable () -> EventSender) {
         threads = (0..<count).compactMap { _ in
             Thread {
-                // A connection to the webhook lasts for as long as the receiver lets it.
-                let client = WebhookClient(webhook, date)
+                let send = makeSender()
                 while let event = self.next() {
-                    let failure = client.send(event.event, id: event.id)
+                    let failure = send(event)
                     self.monitor.locked { self.results.append((event, failure)) }
                     self.monitor.broadcast()
                 }
@@ -33,13 +34,16 @@ final class EventSenders: @unchecked Sendable {
     /// The number of threads, less than what was asked for if the system has no more.
     var count: Int { threads.count }
     /// How many events can be sent at once.
-    var freeCount: Int { monitor.locked { threads.count - openCount } }
+    var freeCount: Int { monitor.locked { threads.count - open.count } }
+
+    /// The events that were given and whose results were not taken.
+    var openEvents: [OutgoingEvent] { monitor.locked { Array(open.values) } }
 
     func send(_ events: [OutgoingEvent]) {
         guard !events.isEmpty else { return }
         monitor.locked {
             waiting += events
-            openCount += events.count
+            for event in events { open[event.id] = event }
         }
         monitor.broadcast()
     }
@@ -66,7 +70,7 @@ final class EventSenders: @unchecked Sendable {
 
     private func take() -> [Result] {
         defer { results = [] }
-        openCount -= results.count
+        for (event, _) in results { open[event.id] = nil }
         return results
     }
 

@@ -91,6 +91,23 @@ extension PurchaseLedger {
         }
     }
 
+    /// Keeps others from events that are still being delivered, for another `lease`.
+    func keepEvents(_ events: [OutgoingEvent], lease: Duration, at now: Instant) throws(LedgerError) {
+        guard !events.isEmpty else { return }
+        // Accounts are locked in one order.
+        let events = events.sorted { $0.account.utf8.lexicographicallyPrecedes($1.account.utf8) }
+        try store.write { (connection) throws(LedgerError) in
+            for event in events {
+                try connection.run(
+                    """
+                    UPDATE accounts SET due_at = $2 WHERE account = $1 AND due_at IS NOT NULL AND EXISTS (
+                        SELECT 1 FROM outbox WHERE id = $3 AND state = 'pending' AND attempts = $4)
+                    """,
+                    [.text(event.account), SQLValue(now + lease), .text(event.id), .integer(event.attempts)])
+            }
+        }
+    }
+
     /// Records what became of deliveries.
     ///
     /// - Parameters:
@@ -135,6 +152,7 @@ extension PurchaseLedger {
     }
 
     /// Returns the events that could not be delivered, the oldest first, at most 1000.
+    @available(*, noasync)
     public func deadLetters() throws(LedgerError) -> [DeadLetter] {
         try store.read { (connection) throws(LedgerError) in
             var letters: [DeadLetter] = []
@@ -155,6 +173,7 @@ extension PurchaseLedger {
     ///   - reason: The operator and the reason, to record them; `nil` to record nothing.
     ///   - now: The date it is due.
     /// - Throws: `not-found` if there is no such event.
+    @available(*, noasync)
     public func sendAgain(eventID: String, reason: String? = nil, at now: Instant = .now) throws(LedgerError) {
         try LedgerText.check(eventID, "event id")
         if let reason { try LedgerText.check(reason, "reason") }
@@ -179,6 +198,7 @@ extension PurchaseLedger {
 
     /// The number of events that are to be delivered, the date of the oldest, and the number of those that could not
     /// be. Of each, at most 10,000 are counted.
+    @available(*, noasync)
     public func outboxCounts() throws(LedgerError) -> (pending: Int, oldestPending: Instant?, dead: Int) {
         try store.read { (connection) throws(LedgerError) in
             func count(_ state: String) throws(LedgerError) -> Int {
@@ -193,6 +213,7 @@ extension PurchaseLedger {
 
     /// Removes what is no longer needed: delivered events and answers to idempotency keys from before a date, and
     /// orders that were abandoned before it.
+    @available(*, noasync)
     public func removeHistory(before date: Instant) throws(LedgerError) {
         for (statement, date) in [
             ("DELETE FROM outbox WHERE id IN (\(OutboxQuery.old)) RETURNING 1", date),

@@ -1,3 +1,4 @@
+#if Webhook
 import CLibcurl
 import LibcryptoHandles
 import StrictText
@@ -59,3 +60,31 @@ public struct Webhook: Sendable {
         return "Ledger-Signature: t=\(time),v1=\(code)"
     }
 }
+
+extension EventDelivery {
+    /// Creates a delivery to a webhook, which ``run(onError:)`` begins.
+    ///
+    /// - Parameters:
+    ///   - ledger: The ledger.
+    ///   - webhook: Where to deliver; `nil` for nowhere. Events then wait in the outbox.
+    ///   - maximumAttempts: The number of failures after which an event is a dead letter; by default 80, which takes
+    ///     three days.
+    public convenience init(_ ledger: PurchaseLedger, to webhook: Webhook?, maximumAttempts: Int = 80) {
+        self.init(ledger, to: webhook, maximumAttempts: maximumAttempts, lease: PurchaseLedger.eventLease)
+    }
+
+    /// - Parameter lease: after which the events of a server that has crashed are delivered by another.
+    convenience init(_ ledger: PurchaseLedger, to webhook: Webhook?, maximumAttempts: Int, lease: Duration) {
+        guard let webhook else {
+            self.init(ledger, maximumAttempts: maximumAttempts, lease: lease, nil)
+            return
+        }
+        let date = ledger.policy.surroundings.date
+        self.init(ledger, maximumAttempts: maximumAttempts, lease: lease) {
+            // A connection to the webhook lasts for as long as the receiver lets it.
+            let client = WebhookClient(webhook, date)
+            return { client.send($0.event, id: $0.id) }
+        }
+    }
+}
+#endif

@@ -1,3 +1,4 @@
+#if Webhook
 import AppStoreReceipt
 import CLibcurl
 
@@ -79,3 +80,4 @@ final class WebhookClient {
         return 200..<300 ~= status ? nil : "status \(status)"
     }
 }
+#endif

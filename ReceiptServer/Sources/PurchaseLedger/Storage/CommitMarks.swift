@@ -40,6 +40,7 @@ enum CommitMarks {
         return [leave, SQLStatement("DELETE FROM commit_marks WHERE mark = $1 AND \(hasWritten)", [.integer(last)])]
     }
 
+    #if PostgreSQL
     /// Whether a transaction was committed. If it was not, it never will be.
     ///
     /// Waits for a transaction that is being committed. Since it writes, its own commit waits for the disks, and the
@@ -54,4 +55,5 @@ enum CommitMarks {
         try connection.commit(nil)
         return try rows[0].integer(0) == 1
     }
+    #endif
 }

@@ -1,3 +1,4 @@
+#if PostgreSQL
 import CLibpq
 import StrictText
 
@@ -326,3 +327,4 @@ final class PostgreSQLConnection: SQLConnection {
         return String(message.prefix { $0 != "\n" })
     }
 }
+#endif

@@ -1,3 +1,4 @@
+#if PostgreSQL
 import CLibpq
 
 /// A ledger in a PostgreSQL database, which several servers can use at the same time.
@@ -247,3 +248,4 @@ struct PostgreSQLStore: LedgerStore {
         return uri + (uri.contains("?") ? "&" : "?") + "\(name)=\(value)"
     }
 }
+#endif

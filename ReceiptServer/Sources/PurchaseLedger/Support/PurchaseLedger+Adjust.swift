@@ -35,8 +35,7 @@ extension PurchaseLedger {
                 event.originalTransactionID = event.transactionID
                 done = (grant, 0, [event])
             }
-            let sequences = try connection.post(
-                done.events, answering: [account], policy, at: now)
+            let sequences = try connection.post(done.events, answering: [account], policy, at: now).numbers
             let answer = Adjustment.Answer(
                 name: TransactionName(done.grant.transaction), productID: done.grant.productID,
                 previousQuantity: done.previousQuantity, quantity: done.grant.quantity,

@@ -1,10 +1,10 @@
-import ServerThreads
 import Synchronization
 
-/// The threads on which asynchronous calls wait for answers, so that they do not occupy those of Swift's own pool.
+/// The threads on which asynchronous calls wait, for an answer or a disk, so that they do not occupy those of Swift's
+/// own pool.
 /// There are as many as are needed, and at most 64; further calls wait for one of them.
-final class CallThreads: Sendable {
-    static let shared = CallThreads()
+package final class CallThreads: Sendable {
+    package static let shared = CallThreads()
 
     private struct State {
         private var jobs: [(@Sendable () -> Void)?] = []
@@ -53,7 +53,7 @@ final class CallThreads: Sendable {
     private let state = Mutex(State())
 
     /// Returns the result of a call that waits.
-    func result<Value: Sendable>(of call: @escaping @Sendable () -> Value) async -> Value {
+    package func result<Value: Sendable>(of call: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in run { continuation.resume(returning: call()) } }
     }
 
