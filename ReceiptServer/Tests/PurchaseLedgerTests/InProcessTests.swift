@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    /// Runs deliveries until a condition holds, at most 20 seconds, and returns what was told of failures.
+    /// Runs deliveries until a condition holds, at most 20 seconds, and returns the failures.
     @discardableResult private func run(
         _ deliveries: EventDelivery..., until isDone: () throws -> Bool
     ) throws -> [LedgerError] {
@@ -284,7 +284,7 @@ import Testing
             var history = PurchaseHistory(bundleID: Minted.bundleID)
             let coins = history.buyConsumable("coins", at: day(0))
             let evidence = try history.evidence(coins, signedAt: day(1))
-            // Everybody waits for who writes.
+            // All calls wait for this transaction.
             let isLocked = Guarded(false)
             Thread {
                 try? ledger.store.write { (connection) throws(LedgerError) in

@@ -56,7 +56,7 @@ import PurchaseLedger
     }
 
     func answer(_ request: Request) throws -> Response {
-        // Who is signed in. Take it from your session: the app's word is not enough. This example has no sessions.
+        // The account that is signed in. Take it from your session, never from the app. This example has no sessions.
         let account = request.headers["x-example-account"] ?? ""
         switch (request.method, request.path) {
         case ("POST", "/redeem"): return account.isEmpty ? Response(401) : try redeem(request.body, for: account)
@@ -77,7 +77,7 @@ import PurchaseLedger
         // If the app sets an appAccountToken when it buys, pass the account's as `accountToken`, too.
         let redemption = try ledger.redeem(evidence, for: account)
         try balances.apply(redemption, for: account)
-        // Only now may the app finish: what it is told is recorded here.
+        // Only now may the app finish: the balances are recorded.
         struct Answer: Encodable {
             let finish: [String]
             let outcomes: [String: String]

@@ -86,7 +86,7 @@ final class Balances: @unchecked Sendable {
         }
     }
 
-    /// The quantity is set, never added. What is older than what is known changes nothing.
+    /// Sets the quantity, and never adds to it. Older events and answers change nothing.
     private func set(
         _ account: String, _ environment: AppStoreEnvironment, _ bundleID: String, _ grantedAs: String,
         _ productID: String, _ quantity: Int, _ until: Instant?, _ sequence: Int64, _ purchaseDate: Instant?,
