@@ -439,6 +439,9 @@ extension JSONWriter {
         member("until", outcome.until?.description)
         member("purchase_date", outcome.purchaseDate.description)
         member("length", outcome.length)
+        member("price", outcome.price)
+        member("currency", outcome.currency)
+        member("storefront", outcome.storefront)
         // As that of the entitlements.
         member("product_type_source", outcome.isTypeStated.map { $0 ? "setting" : "evidence" })
         member("bundle_id", outcome.bundleID)

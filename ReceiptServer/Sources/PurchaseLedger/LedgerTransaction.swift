@@ -285,6 +285,7 @@ struct LedgerTransaction {
                     (item?.reason ?? purchase.undecidable)?.rawValue ?? outcome.rawValue
                 case .belongsToAnother, .notForSale, .notYours, .tokenMissing: outcome.rawValue
                 }
+            let priced = own.flatMap { _ in item?.purchase } ?? purchase
             return TransactionOutcome(
                 transactionID: purchase.transactionID, originalTransactionID: purchase.originalTransactionID,
                 grantedAs: own?.transaction.transactionID.string, productID: purchase.productID,
@@ -294,7 +295,8 @@ struct LedgerTransaction {
                 until: item?.accessEndDate,
                 purchaseDate: own.flatMap { self.item(of: $0.transaction) }?.purchase.purchaseDate
                     ?? purchase.purchaseDate,
-                length: item?.length?.code,
+                length: item?.length?.code, price: priced.price, currency: priced.currency,
+                storefront: priced.storefront,
                 isTypeStated: item.flatMap { $0.purchase.productType == nil ? nil : $0.isTypeStated },
                 isOwnerConflict: outcome == .belongsToAnother && item.map { isFor($0.purchase, claim) } ?? false)
         }

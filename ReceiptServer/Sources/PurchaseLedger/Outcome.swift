@@ -115,6 +115,14 @@ public struct TransactionOutcome: Sendable, Codable {
     /// from ``purchaseDate``.
     public let length: String?
 
+    /// The price of the transaction, in thousandths of the unit of ``currency``; `nil` if the evidence does not say it.
+    /// Of a subscription that renews, it is the average of a seat. Apple does not mean prices for reconciling revenue.
+    public let price: Int64?
+    /// The currency of ``price``, as an ISO 4217 code.
+    public let currency: String?
+    /// The country or region of the App Store, as an ISO 3166 code of three letters.
+    public let storefront: String?
+
     /// A Boolean value that indicates whether only ``LedgerPolicy/productTypes`` says the type of the product, and not
     /// the evidence; `nil` if the type is not known.
     public let isTypeStated: Bool?
@@ -139,7 +147,7 @@ public struct TransactionOutcome: Sendable, Codable {
         case isTypeStated = "type_stated"
         case isOwnerConflict = "owner_conflict"
         case purchaseDate = "purchase_date"
-        case environment, outcome, access, reason, quantity, seats, until, length
+        case environment, outcome, access, reason, quantity, seats, until, length, price, currency, storefront
     }
 }
 

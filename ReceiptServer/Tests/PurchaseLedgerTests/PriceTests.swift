@@ -143,6 +143,36 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `an outcome has the price of what the account has, and nothing that only another account sent`(
+        _ place: Place
+    ) throws {
+        func price(_ redemption: Redemption) -> [String?] {
+            redemption.outcomes.map { outcome in
+                outcome.price.map { "\($0) \(outcome.currency ?? "") \(outcome.storefront ?? "")" }
+            }
+        }
+        try place.withLedger { ledger in
+            let priced = try ledger.redeem(coins(signed: 5), for: "anna", idempotencyKey: "1", at: day(10))
+            #expect(price(priced) == ["1990 USD USA"])
+            #expect(try price(ledger.redeem(receipt(signed: 7), for: "anna", at: day(10))) == ["1990 USD USA"])
+            #expect(try price(ledger.redeem(receipt(signed: 7), for: "ben", at: day(10))) == [nil])
+            #expect(try price(ledger.redeem(coins(signed: 5), for: "ben", at: day(10))) == ["1990 USD USA"])
+            // The recorded answer of an earlier version has none.
+            let again = try ledger.redeem(coins(signed: 5), for: "anna", idempotencyKey: "1", at: day(10))
+            #expect(again.isRepeated && price(again) == ["1990 USD USA"])
+            try ledger.store.write { (connection) throws(LedgerError) in
+                for row in try connection.run("SELECT answer FROM answers") {
+                    let answer = try [#""price":1990,"#, #""currency":"USD","#, #""storefront":"USA","#]
+                        .reduce(row.text(0)) { $0.replacing($1, with: "") }
+                    try connection.run("UPDATE answers SET answer = $1", [.text(answer)])
+                }
+            }
+            let older = try ledger.redeem(coins(signed: 5), for: "anna", idempotencyKey: "1", at: day(10))
+            #expect(older.isRepeated && price(older) == [nil])
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `a receipt fills nothing in`(_ place: Place) throws {
         try place.withLedger { ledger in
             _ = try ledger.redeem(coins(signed: 5), for: "anna", at: day(10))
