@@ -174,8 +174,8 @@ let package = Package(
         tests(
             of: "PurchaseLedger",
             [
-                "Reconciliation", "AppStoreServerAPI", "AppStoreServerTesting", "LedgerTestSupport", strictText,
-                libcryptoHandles, sampling, seededRandom, library("AppStoreReceiptTesting"),
+                "Reconciliation", "AppStoreServerAPI", "AppStoreServerTesting", "LedgerTestSupport", "TrialSupport",
+                strictText, libcryptoHandles, sampling, seededRandom, library("AppStoreReceiptTesting"),
             ]),
         .testTarget(
             name: "AppStoreServerTests",

@@ -10,7 +10,7 @@ package enum TokenScope: String, CaseIterable, Sendable {
     /// `GET /v1/accounts/{id}/entitlements`, `/history` and `/tokens`, `GET
     /// /v1/transactions/{environment}/{bundle_id}/{id}`
     case read
-    /// `GET /v1/events/dead` and `POST /v1/events/{id}/send`
+    /// `GET /v1/events/dead`, `GET /v1/events/unowned` and `POST /v1/events/{id}/send`
     case events
     /// `POST /v1/accounts/{id}/transfer`
     case transfer

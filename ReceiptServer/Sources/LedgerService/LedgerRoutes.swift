@@ -48,6 +48,7 @@ package struct LedgerRoutes: Sendable {
             guarded(.transfer, "POST", "/v1/accounts/{id}/transfer", transfer),
             guarded(.delete, "DELETE", "/v1/accounts/{id}", forget),
             guarded(.events, "GET", "/v1/events/dead", deadLetters),
+            guarded(.events, "GET", "/v1/events/unowned", unownedEvents),
             guarded(.events, "POST", "/v1/events/{id}/send", sendAgain),
             // No token: the signature says that it is Apple's.
             Route(.only("POST"), "/v1/notifications", execution: .queued(.unguarded)) { request in
@@ -291,6 +292,11 @@ package struct LedgerRoutes: Sendable {
         writer.endArray()
         writer.endObject()
         return Response(body: writer.bytes)
+    }
+
+    private func unownedEvents(_ request: Request) throws -> Response {
+        let events = try ledger.unownedEvents()
+        return Response(body: Array("{\"events\":[\(events.joined(separator: ","))]}".utf8))
     }
 
     private func sendAgain(_ request: Request) throws -> Response {

@@ -18,7 +18,8 @@ package struct LedgerService: Sendable {
     private let summary: LedgerSummary.Beginning
     /// Counting a large table takes a hundredth of a processor at most.
     private let summaryReading = DatabaseReading<LedgerSummary>(pauseFactor: 100)
-    private let outboxReading = DatabaseReading<(pending: Int, oldestPending: Instant?, dead: Int)>()
+    private typealias OutboxCounts = (pending: Int, oldestPending: Instant?, dead: Int, unowned: Int)
+    private let outboxReading = DatabaseReading<OutboxCounts>()
     private let appleReading = DatabaseReading<AppleMetrics.Stored>()
     private let askApple: AskApple?
     private let log: ServiceLog
@@ -59,6 +60,10 @@ package struct LedgerService: Sendable {
         .init(
             "--webhook", "URL",
             "Tell URL of what is granted and taken back; https:, or http: on this machine. Needs --webhook-secret-file."
+        ),
+        .init(
+            "--lifecycle-events", "",
+            "Tell of cancellations, failed charges, price increases, ends and requests for refunds, too: see Events in REFERENCE.md. They change no quantity."
         ),
         .init(
             "--webhook-secret-file", "FILE",
@@ -169,6 +174,7 @@ package struct LedgerService: Sendable {
         if !products.isEmpty { policy.productIDs = products }
         policy.productTypes = productTypes
         policy.orders = try orders(values)
+        policy.lifecycleEvents = values["--lifecycle-events"] != nil
         if let file { policy.questions = try AskApple.policy(values, file) }
         return policy
     }
@@ -256,7 +262,12 @@ package struct LedgerService: Sendable {
                     return summary
                 }
             },
-            Thread { outboxReading.run { () throws(LedgerError) in try ledger.outboxCounts() } },
+            Thread {
+                outboxReading.run { () throws(LedgerError) in
+                    let counts = try ledger.outboxCounts()
+                    return (counts.pending, counts.oldestPending, counts.dead, try ledger.unownedEventCount())
+                }
+            },
             Thread {
                 appleReading.run { () throws(LedgerError) in
                     try AppleMetrics.read(ledger, isAsking: askApple != nil)
@@ -320,14 +331,18 @@ package struct LedgerService: Sendable {
         )
         events.add(UInt64(counts.pending), [("state", "pending")])
         events.add(UInt64(counts.dead), [("state", "dead")])
+        let unowned = MetricFamily(
+            .gauge, "receipt_server_unowned_events",
+            "Lifecycle events of the last 30 days that nobody was told, because nobody owns the purchase; 10000 if there are more.",
+            value: UInt64(counts.unowned))
+        let outbox = ledger.policy.lifecycleEvents ? [events, unowned] : [events]
         // Without a webhook, events wait for one, and their age means nothing.
-        guard hasWebhook else { return always + [events] }
+        guard hasWebhook else { return always + outbox }
         let age = counts.oldestPending.map { max(0, (ledger.policy.surroundings.date() - $0).components.seconds) } ?? 0
-        return always + [
-            events,
+        return always + outbox + [
             MetricFamily(
                 .gauge, "receipt_server_ledger_oldest_event_seconds",
-                "The age of the oldest event that is to be delivered; 0 if there is none.", value: UInt64(age)),
+                "The age of the oldest event that is to be delivered; 0 if there is none.", value: UInt64(age))
         ]
     }
 

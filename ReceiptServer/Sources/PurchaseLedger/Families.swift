@@ -15,15 +15,17 @@ struct Family {
     var isOfMember = false
     /// What the claim of the account rests on; `nil` if it was made before that was recorded.
     var basis: ClaimBasis?
+    /// What the account was told of the subscription last: a ``LifecycleState``; `nil` for nothing.
+    var lifecycle: String?
 }
 
 extension Family {
     /// The columns that ``init(_:)`` reads first.
     static let columns = """
         families.id, families.account, families.claimed_at, families.subscription, families.is_member, families.basis,
-            families.claim_number
+            families.claim_number, families.lifecycle
         """
-    static let columnCount = 7
+    static let columnCount = 8
 
     /// - Parameter row: Begins with ``columns``.
     fileprivate init(_ row: SQLRow) throws(LedgerError) {
@@ -34,6 +36,7 @@ extension Family {
         isOfMember = try row.optionalInteger(4) != nil
         if let json = try row.optionalText(5) { basis = try ClaimBasis(json) }
         claimOrder = ClaimOrder(try row.optionalInteger(6))
+        lifecycle = try row.optionalText(7)
     }
 }
 
@@ -76,11 +79,14 @@ struct Families {
     /// accounts that ask, families by their number, new identifiers by their bytes, tokens by their bytes, then
     /// accounts.
     ///
-    /// - Parameter statements: What is asked besides, so that nobody waits for it alone.
+    /// - Parameters:
+    ///   - isWhole: Whether all of each family is loaded, also where a part would decide.
+    ///   - statements: What is asked besides, so that nobody waits for it alone.
     /// - Throws: A conflict if another transaction made or joined one of the families at the same time.
     init(
         of requests: [BroughtEvidence], _ connection: any SQLConnection, at now: Instant, usingTokens: Bool = false,
-        asking statements: [SQLStatement] = [], registering registration: AccountTokens.Registration? = nil
+        whole isWhole: Bool = false, asking statements: [SQLStatement] = [],
+        registering registration: AccountTokens.Registration? = nil
     ) throws(LedgerError) {
         self.connection = connection
         var found: Set<TransactionKey> = []
@@ -113,7 +119,7 @@ struct Families {
         if !connection.isSnapshot || !divided.isEmpty {
             try lock(
                 Set(identifiers.values).union(splitFamilies).sorted(),
-                usesTokens ? [] : partsQuestions(requests, groups, at: now),
+                usesTokens || isWhole ? [] : partsQuestions(requests, groups, at: now),
                 statements)
         }
         var new = try make(groups.count { $0.allSatisfy { identifiers[$0] == nil } })[...]
@@ -169,9 +175,15 @@ struct Families {
         byID[id]?.claimedAt = now
         byID[id]?.claimOrder = order
         byID[id]?.basis = basis
+        // The account was told nothing yet.
+        byID[id]?.lifecycle = nil
         let number = order.column("$5", connection.dialect)
         try connection.write(
-            "UPDATE families SET account = $2, claimed_at = $3, basis = $4, claim_number = \(number.text) WHERE id = $1",
+            """
+            UPDATE families SET account = $2, claimed_at = $3, basis = $4, claim_number = \(number.text),
+                lifecycle = NULL
+            WHERE id = $1
+            """,
             [.integer(id), .text(account), SQLValue(now), .text(basis.json)] + number.parameters)
     }
 
@@ -181,6 +193,13 @@ struct Families {
         let extended = basis.union(more())
         guard extended != basis else { return }
         try keepBasis(extended, of: id)
+    }
+
+    /// Records what the owner of a family was told of its subscription.
+    mutating func keepLifecycle(_ text: String, of id: Int64) throws(LedgerError) {
+        guard !(byID[id]?.lifecycle?.hasSameBytes(as: text) ?? false) else { return }
+        byID[id]?.lifecycle = text
+        try connection.write("UPDATE families SET lifecycle = $2 WHERE id = $1", [.integer(id), .text(text)])
     }
 
     private mutating func keepBasis(_ basis: ClaimBasis, of id: Int64) throws(LedgerError) {

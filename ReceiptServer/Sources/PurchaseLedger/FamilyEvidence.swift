@@ -1,4 +1,5 @@
 @_spi(Ledger) import AppStoreReceipt
+import StrictText
 
 /// A purchase, and who signed it.
 struct SignedPurchase {
@@ -104,6 +105,20 @@ struct FamilyEvidence {
         // The column has it.
         purchase.signedDate = Instant(millisecondsSince1970: 0)
         return StoredJSON.encode(purchase)
+    }
+
+    /// Adds the renewal information that arrived before anything else about a subscription did.
+    mutating func addEarlierRenewals(_ connection: any SQLConnection) throws(LedgerError) {
+        var originals: [UTF8Bytes: AppStoreEnvironment] = [:]
+        for purchase in purchases where purchase.expiresDate != nil {
+            originals[UTF8Bytes(purchase.originalTransactionID)] = purchase.environment
+        }
+        for (original, environment) in originals {
+            let rows = try connection.run(
+                "SELECT renewal FROM renewals WHERE environment = $1 AND original_transaction_id = $2",
+                [.text(environment.rawValue), .text(original.string)])
+            for row in rows { renewals.append(try StoredJSON.decode(row.text(0))) }
+        }
     }
 
     /// Records renewal information. The latest counts. Apple names no app in it, but original transaction ids are

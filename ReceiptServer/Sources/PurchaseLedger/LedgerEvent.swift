@@ -33,6 +33,26 @@ public struct LedgerEvent: Sendable {
         /// A transaction of the purchase has the token of another account. The quantity is the same: an owner stays
         /// until the backend transfers the purchase.
         public static let conflict = Kind(rawValue: "conflict")
+        /// The subscription will not renew.
+        public static let cancelled = Kind(rawValue: "cancelled")
+        /// The subscription will renew after all, or the customer subscribed again.
+        public static let uncancelled = Kind(rawValue: "uncancelled")
+        /// A charge failed, and Apple keeps trying.
+        public static let billingIssue = Kind(rawValue: "billing-issue")
+        /// A charge succeeded after one had failed, or the customer subscribed again.
+        public static let recovered = Kind(rawValue: "recovered")
+        /// The subscription ended.
+        public static let expired = Kind(rawValue: "expired")
+        /// A price increase waits for the customer's consent; or the customer agreed, or was notified.
+        public static let priceIncrease = Kind(rawValue: "price-increase")
+        /// The subscription renews as another product than before.
+        public static let productChange = Kind(rawValue: "product-change")
+        /// The developer extended the period.
+        public static let renewalExtended = Kind(rawValue: "renewal-extended")
+        /// The customer requested a refund, and Apple asks how much was consumed.
+        public static let refundRequested = Kind(rawValue: "refund-requested")
+        /// Apple declined a refund.
+        public static let refundDeclined = Kind(rawValue: "refund-declined")
     }
 
     /// What led to an event.
@@ -107,6 +127,8 @@ public struct LedgerEvent: Sendable {
     public internal(set) var orderID: String?
     /// The shop's own id of that order.
     public internal(set) var shopOrderID: String?
+    /// What lifecycle events say besides; `nil` for other events.
+    public internal(set) var lifecycle: Lifecycle?
 }
 
 /// A word of an event's JSON. Two are equal if their bytes are.
@@ -134,46 +156,69 @@ extension LedgerEvent: Codable {
         case accountToken = "account_token"
         case at
         case bundleID = "bundle_id"
-        case cause, environment, id, kind, length
+        case cause, deadline, environment
+        case expirationIntent = "expiration_intent"
+        case grantedAs = "granted_as"
+        case happenedAt = "happened_at"
+        case id, kind, length
         case orderID = "order_id"
         case originalTransactionID = "original_transaction_id"
         case previousQuantity = "previous_quantity"
+        case priceIncrease = "price_increase"
         case productID = "product_id"
         case purchaseDate = "purchase_date"
-        case quantity, seats, sequence
+        case quantity, reason
+        case renewsAs = "renews_as"
+        case requestID = "request_id"
+        case seats, sequence
         case shopOrderID = "shop_order_id"
         case transactionID = "transaction_id"
-        case until
+        case until, version
     }
 
     private enum Value {
         case text(String?)
         case number(Int64?)
+        /// The event has no such member.
+        case absent
     }
+
+    /// The version of the JSON.
+    private static let version: Int64 = 2
 
     private func value(of member: Member) -> Value {
         switch member {
-        case .account: .text(account)
+        // Nobody is told what is about a purchase that nobody owns.
+        case .account: .text(account.isEmpty ? nil : account)
         case .accountToken: .text(accountToken?.description)
         // Dates are written as in answers.
         case .at: .text(at.description)
         case .bundleID: .text(bundleID)
         case .cause: .text(cause.rawValue)
+        case .deadline: lifecycle.map { .text($0.deadline?.description) } ?? .absent
         case .environment: .text(environment.rawValue)
-        case .id: .text(id)
+        case .expirationIntent: lifecycle.map { .text($0.expirationReason?.rawValue) } ?? .absent
+        case .grantedAs: lifecycle.map { .text($0.grantedAs) } ?? .absent
+        case .happenedAt: lifecycle.map { .text($0.happenedAt.description) } ?? .absent
+        case .id: .text(id.isEmpty ? nil : id)
         case .kind: .text(kind.rawValue)
         case .length: .text(length)
         case .orderID: .text(orderID)
         case .originalTransactionID: .text(originalTransactionID)
         case .previousQuantity: .number(Int64(previousQuantity))
+        case .priceIncrease: lifecycle.map { .text($0.priceIncrease?.rawValue) } ?? .absent
         case .productID: .text(productID)
         case .purchaseDate: .text(purchaseDate?.description)
         case .quantity: .number(Int64(quantity))
+        case .reason: lifecycle.map { .text($0.reason?.rawValue) } ?? .absent
+        case .renewsAs: lifecycle.map { .text($0.renewsAs) } ?? .absent
+        case .requestID: lifecycle.map { .text($0.requestID) } ?? .absent
         case .seats: .number(seats.map(Int64.init))
-        case .sequence: .number(sequence)
+        case .sequence: .number(sequence == 0 ? nil : sequence)
         case .shopOrderID: .text(shopOrderID)
         case .transactionID: .text(transactionID)
         case .until: .text(until?.description)
+        case .version: .number(Self.version)
         }
     }
 
@@ -182,11 +227,13 @@ extension LedgerEvent: Codable {
         var writer = JSONWriter(capacity: 512)
         writer.beginObject()
         for member in Member.allCases {
+            let value = value(of: member)
+            if case .absent = value { continue }
             member.rawValue.withUTF8Bytes { writer.name(utf8: $0) }
-            switch value(of: member) {
+            switch value {
             case .text(let text?): writer.string(text)
             case .number(let number?): writer.integer(number)
-            case .text(nil), .number(nil): writer.null()
+            case .text(nil), .number(nil), .absent: writer.null()
             }
         }
         writer.endObject()
@@ -200,6 +247,7 @@ extension LedgerEvent: Codable {
             switch value(of: member) {
             case .text(let text): try container.encode(text, forKey: member)
             case .number(let number): try container.encode(number, forKey: member)
+            case .absent: break
             }
         }
     }
@@ -242,6 +290,17 @@ extension LedgerEvent: Codable {
         accountToken = try text(.accountToken).map(AppAccountToken.init(signed:))
         orderID = try text(.orderID)
         shopOrderID = try text(.shopOrderID)
+        if let happenedAt = try date(.happenedAt) {
+            var facts = Lifecycle(at: happenedAt)
+            facts.grantedAs = try text(.grantedAs)
+            facts.renewsAs = try text(.renewsAs)
+            facts.priceIncrease = try text(.priceIncrease).flatMap(Subscription.PriceIncrease.init)
+            facts.expirationReason = try text(.expirationIntent).flatMap(Subscription.ExpirationReason.init)
+            facts.requestID = try text(.requestID)
+            facts.reason = try text(.reason).map(ConsumptionRequestReason.init)
+            facts.deadline = try date(.deadline)
+            lifecycle = facts
+        }
     }
 }
 
@@ -335,11 +394,16 @@ extension SQLConnection {
                 if policy.orders != nil { try event.readNames(&names) }
                 event.sequence = last - Int64(events.count - 1 - offset)
                 posted.append(event)
+                // A request for a refund waits for no other event: Apple asks for an answer within hours.
+                let isUrgent = event.kind == .refundRequested
                 try write(
-                    "INSERT INTO outbox VALUES ($1, $2, $3, $4, $5, 'pending', 0, NULL)",
+                    """
+                    INSERT INTO outbox (id, account, sequence, event, made_at, state, attempts, due_at)
+                    VALUES ($1, $2, $3, $4, $5, $6, 0, $7)
+                    """,
                     [
                         .text(event.id), .text(event.account), .integer(event.sequence), .text(event.json),
-                        SQLValue(now),
+                        SQLValue(now), .text(isUrgent ? "urgent" : "pending"), isUrgent ? SQLValue(now) : .null,
                     ])
             }
         }

@@ -10,19 +10,21 @@ struct LedgerTransaction {
     let policy: LedgerPolicy
     let now: Instant
     let cause: LedgerEvent.Cause
-    private let connection: any SQLConnection
-    private var families: Families
+    let connection: any SQLConnection
+    var families: Families
     /// The numbers of the families of what is brought.
     private let numbers: [Int64]
     private var evidence = FamilyEvidence()
     private var grants = Grants()
-    private let brought: BroughtEvidence
+    let brought: BroughtEvidence
     private var groups: [Group] = []
+    /// What the evidence says of subscriptions.
+    private(set) var subscriptions: [Subscription] = []
     private var groupsByTransaction: [TransactionKey: Int] = [:]
     /// What this transaction granted.
     private var granted: Set<TransactionKey> = []
     /// The events to post.
-    private(set) var events: [LedgerEvent] = []
+    var events: [LedgerEvent] = []
     /// What this transaction granted of new purchases, which orders can have announced.
     private(set) var newPurchases: [NewPurchase] = []
     /// The reports to the operator.
@@ -55,7 +57,8 @@ struct LedgerTransaction {
         recording brought: BroughtEvidence, _ policy: LedgerPolicy, _ connection: any SQLConnection,
         _ cause: LedgerEvent.Cause, at now: Instant
     ) throws(LedgerError) {
-        let families = try Families(of: [brought], connection, at: now, usingTokens: policy.orders != nil)
+        let families = try Families(
+            of: [brought], connection, at: now, usingTokens: policy.orders != nil, whole: policy.lifecycleEvents)
         try self.init(
             recording: brought, families, families.numbers(of: brought), policy, connection, cause, at: now)
     }
@@ -83,6 +86,7 @@ struct LedgerTransaction {
             if let keys { try evidence.record(purchase, keys.transaction, connection) }
         }
         for renewal in brought.renewals { try evidence.record(renewal, connection) }
+        if policy.lifecycleEvents { try evidence.addEarlierRenewals(connection) }
         makeGroups()
         for (family, grant) in families.lost where numbers.contains(family) && grant.quantity > 0 {
             var taken = grant
@@ -95,7 +99,9 @@ struct LedgerTransaction {
 
     private mutating func makeGroups() {
         var byFirst: [TransactionKey: Int] = [:]
-        for item in policy.entitlements(evidence, at: now).items {
+        let entitlements = policy.entitlements(evidence, at: now)
+        subscriptions = entitlements.subscriptions
+        for item in entitlements.items {
             guard let key = PurchaseKeys(item.purchase)?.transaction else { continue }
             let first = TransactionKey(
                 environment: key.environment, bundleID: key.bundleID,
@@ -171,9 +177,8 @@ struct LedgerTransaction {
 
     /// Tells the owner of a purchase of a transaction with the token of another account, and not whose.
     private mutating func tell(_ owner: String, _ key: TransactionKey, _ item: Entitlements.Item) {
-        let existing = groupsByTransaction[key].map { existingGrants(of: groups[$0]) } ?? []
         let grant =
-            existing.first { $0.account.hasSameBytes(as: owner) }
+            existingGrants(ofPurchaseWith: key).first { $0.account.hasSameBytes(as: owner) }
             ?? Grant(
                 transaction: key, account: owner, productID: item.productID, quantity: 0, until: item.accessEndDate,
                 isVoided: false)
@@ -251,7 +256,7 @@ struct LedgerTransaction {
         return claim.token.map { $0 == purchase.appAccountToken } ?? false
     }
 
-    private func item(of key: TransactionKey) -> Entitlements.Item? {
+    func item(of key: TransactionKey) -> Entitlements.Item? {
         groupsByTransaction[key].flatMap { index in groups[index].items.first { $0.key == key }?.item }
     }
 
@@ -261,6 +266,11 @@ struct LedgerTransaction {
             return grants[group.items[0].key].map { [$0] } ?? []
         }
         return Grant.keys(of: group.items).sorted().compactMap { grants[$0] }
+    }
+
+    /// The grants of the purchase of a transaction.
+    func existingGrants(ofPurchaseWith key: TransactionKey) -> [Grant] {
+        groupsByTransaction[key].map { existingGrants(of: groups[$0]) } ?? []
     }
 
     /// The grants of one period that its owner has under another transaction, too, since it became known later that
@@ -333,9 +343,12 @@ struct LedgerTransaction {
 
     /// Brings what was granted in line with what the evidence says, for all purchases that have an owner, and posts the
     /// events, which it returns.
+    ///
+    /// - Parameter notification: The one that brought the evidence; `nil` if it was no notification.
     @discardableResult
-    mutating func settle() throws(LedgerError) -> [LedgerEvent] {
+    mutating func settle(after notification: VerifiedNotification? = nil) throws(LedgerError) -> [LedgerEvent] {
         try decide()
+        if let notification { try tellRefund(notification) }
         let told = try connection.post(events, closingOrdersOf: newPurchases, policy, at: now).told
         try connection.ask(questions, at: now)
         // The account that submits one gets the outcome.
@@ -368,6 +381,7 @@ struct LedgerTransaction {
             if !existing.isEmpty || granted.contains(key) { try keepStatedTypes(of: group) }
         }
         try noteTokens()
+        try tellLifecycles()
         try keepParts()
     }
 
@@ -558,5 +572,5 @@ struct LedgerTransaction {
 
 extension Purchase {
     /// Whether another customer paid for it: such a transaction has no token, and no order announces it.
-    fileprivate var isShared: Bool { ownershipType == .familyShared || ownershipType == .assigned }
+    var isShared: Bool { ownershipType == .familyShared || ownershipType == .assigned }
 }

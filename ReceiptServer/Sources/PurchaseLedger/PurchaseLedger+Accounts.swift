@@ -112,7 +112,7 @@ extension PurchaseLedger {
                 let basis = ClaimBasis(contents.variants.keys, evidence).union(ClaimBasis(isLasting: isLasting)).json
                 try connection.write(
                     """
-                    UPDATE families SET account = $2, basis = $4 WHERE id = $1 AND account = $3
+                    UPDATE families SET account = $2, basis = $4, lifecycle = NULL WHERE id = $1 AND account = $3
                     """, [.integer(family), .text(other), .text(account), .text(basis)])
                 try connection.write(
                     """
@@ -147,6 +147,12 @@ extension PurchaseLedger {
                     }
                     events.append(told)
                 }
+            }
+            if policy.lifecycleEvents {
+                let known = BroughtEvidence(related: try connection.onePurchase(ofEach: ids))
+                var transaction = try LedgerTransaction(recording: known, policy, connection, .transfer, at: now)
+                try transaction.tellLifecycles()
+                events += transaction.events
             }
             _ = try connection.post(events, policy, at: now)
             if movesTokens { try connection.moveTokens(from: account, to: other) }

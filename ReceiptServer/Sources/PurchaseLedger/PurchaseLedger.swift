@@ -245,7 +245,7 @@ public final class PurchaseLedger: Sendable {
             }
             var transaction = try LedgerTransaction(
                 recording: brought, policy, connection, .notification, at: now)
-            let told = try transaction.settle()
+            let told = try transaction.settle(after: notification)
             if let questions = policy.questions {
                 for key in brought.purchases.compactMap(\.keys?.transaction) {
                     try connection.heard(key, questions, policy.surroundings, at: now)

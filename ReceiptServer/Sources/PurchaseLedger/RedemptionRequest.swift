@@ -32,7 +32,8 @@ struct RedemptionRequest: Sendable {
             connection.isSnapshot ? questions + requests.map { SQLStatement.sequence(of: $0.claim.account) } : []
         let families = try Families(
             of: requests.map(\.brought), connection, at: now,
-            usingTokens: requests.contains { $0.policy.orders != nil }, asking: early)
+            usingTokens: requests.contains { $0.policy.orders != nil },
+            whole: requests.contains { $0.policy.lifecycleEvents }, asking: early)
         let numbers = requests.map { families.numbers(of: $0.brought) }
         guard Set(numbers.joined()).count == numbers.reduce(0, { $0 + $1.count }) else { throw .conflict }
         var records = try connection.isSnapshot ? families.answers[...] : connection.run(questions)[...]

@@ -37,6 +37,7 @@ package enum ReceiptServer {
         POST /v1/accounts/{id}/adjust       {"transaction_id":"…","quantity":3,"reason":"…"}
         DELETE /v1/accounts/{id}            forgets the account; its purchases stay spent
         GET  /v1/events/dead                what the webhook did not take
+        GET  /v1/events/unowned             what became of purchases that nobody owns
         POST /v1/events/{id}/send           sends an event again
         POST /v1/notifications              for Apple: App Store Server Notifications, without a token
 

@@ -10,17 +10,27 @@ import Testing
         "bundle_id":"com.example.app","cause":"notification","environment":"production","id":"5f0c","kind":"revoked",\
         "length":"P30D","order_id":"8d1e","original_transaction_id":"1","previous_quantity":3,"product_id":"coins",\
         "purchase_date":"2025-06-15T14:30:00Z","quantity":0,"seats":7,"sequence":1750000000000,\
-        "shop_order_id":"2025-0615-648","transaction_id":"2","until":"2025-06-15T14:50:00Z"}
+        "shop_order_id":"2025-0615-648","transaction_id":"2","until":"2025-06-15T14:50:00Z","version":2}
         """
     /// Every member that can be without a value is.
     private static let sparse = """
         {"account":"anna","account_token":null,"at":"2025-06-15T15:06:40Z","bundle_id":"com.example.app",\
         "cause":"redeem","environment":"sandbox","id":"5f0c","kind":"granted","length":null,"order_id":null,\
         "original_transaction_id":null,"previous_quantity":0,"product_id":"coins","purchase_date":null,"quantity":1,\
-        "seats":null,"sequence":9,"shop_order_id":null,"transaction_id":"2","until":null}
+        "seats":null,"sequence":9,"shop_order_id":null,"transaction_id":"2","until":null,"version":2}
+        """
+    /// A lifecycle event has members of its own.
+    private static let lifecycle = """
+        {"account":"anna","account_token":null,"at":"2025-06-15T15:06:40Z","bundle_id":"com.example.app",\
+        "cause":"notification","deadline":"2025-06-16T03:06:40Z","environment":"sandbox",\
+        "expiration_intent":"billing-error","granted_as":"3","happened_at":"2025-06-15T15:06:39Z","id":"5f0c",\
+        "kind":"refund-requested","length":null,"order_id":null,"original_transaction_id":null,"previous_quantity":0,\
+        "price_increase":"agreed-or-notified","product_id":"pro","purchase_date":null,"quantity":0,\
+        "reason":"FULFILLMENT_ISSUE","renews_as":"basic","request_id":"4ad0","seats":null,"sequence":9,\
+        "shop_order_id":null,"transaction_id":"2","until":null,"version":2}
         """
 
-    @Test(arguments: [whole, sparse])
+    @Test(arguments: [whole, sparse, lifecycle])
     func `Codable writes what the webhook's body says, to the letter`(_ body: String) throws {
         let event: LedgerEvent = try StoredJSON.decode(body)
         #expect(event.json == body)

@@ -45,7 +45,7 @@ import Testing
             let received = receiver.received
             #expect(received.map(\.id).sorted() == (try ledger.events().map(\.id).sorted()))
             // A member without a value is there.
-            #expect(received.allSatisfy { $0.body.contains(#","until":null}"#) })
+            #expect(received.allSatisfy { $0.body.contains(#","until":null,"version":2}"#) })
             let events: [LedgerEvent] = try received.map { try StoredJSON.decode($0.body) }
             for (_, events) in Dictionary(grouping: events, by: \.account) {
                 #expect(events.map(\.sequence) == events.map(\.sequence).sorted() && events.count == 10)

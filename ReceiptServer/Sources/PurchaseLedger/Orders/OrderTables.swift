@@ -50,7 +50,7 @@ enum OrderTables {
             "CREATE UNIQUE INDEX orders_by_shop_order ON orders (shop_order_id)",
             """
             UPDATE outbox SET event = '{"account_token":null,"length":null,"order_id":null,"purchase_date":null,"seats":null,'
-                || '"shop_order_id":null,' || substr(event, 2)
+                || '"shop_order_id":null,' || substr(event, 2, length(event) - 2) || ',"version":2}'
             """,
         ]
     }

@@ -17,6 +17,8 @@ struct OutgoingEvent: Sendable {
     let account: String
     let event: String
     let attempts: Int64
+    /// Whether it waits for no other event of its account.
+    var isUrgent = false
 }
 
 /// The statements that look for events. Each of them follows an index, however many events there are.
@@ -37,6 +39,14 @@ enum OutboxQuery {
         SELECT id, event, attempts FROM outbox WHERE account = $1 AND state = 'pending' ORDER BY sequence LIMIT 1
         """
 
+    /// The urgent events that are due at `$1`, at most `$2`, also those that wait for longer than `$3`.
+    static func urgent(_ dialect: SQLDialect) -> String {
+        """
+        SELECT id, account, event, attempts FROM outbox WHERE state = 'urgent' AND (due_at <= $1 OR due_at > $3)
+        ORDER BY due_at LIMIT $2
+        """ + dialect.skippingRowLock
+    }
+
     /// The dates of the oldest events in the state `state`, at most `limit`.
     static func oldest(_ state: String, limit: Int) -> String {
         "SELECT made_at FROM outbox WHERE state = '\(state)' ORDER BY made_at LIMIT \(limit)"
@@ -56,8 +66,8 @@ extension PurchaseLedger {
     /// The number beyond which events are not counted.
     static let maximumCount = 10_000
 
-    /// Returns events to deliver, at most one of each account: the first that is pending. Nobody else gets events of
-    /// these accounts before `lease` has passed.
+    /// Returns events to deliver: those that are urgent, and at most one of each account, the first that is pending.
+    /// Nobody else gets these, or events of these accounts, before `lease` has passed.
     ///
     /// - Parameter isNewestFirst: If `true`, takes half (rounded up) from the newest due events and the rest from the
     ///   oldest; otherwise the reverse. So new events do not wait for a backlog, nor the backlog for new events.
@@ -72,9 +82,21 @@ extension PurchaseLedger {
                 try connection.setDue(now, row.text(0))
             }
             var events: [OutgoingEvent] = []
-            for (isNewest, count) in [(isNewestFirst, (limit + 1) / 2), (!isNewestFirst, limit)] {
+            let urgent = OutboxQuery.urgent(connection.dialect)
+            for row in try connection.run(urgent, [SQLValue(now), .integer(Int64(limit)), SQLValue(bound)]) {
+                let id = try row.text(0)
+                try connection.run("UPDATE outbox SET due_at = $2 WHERE id = $1", [.text(id), SQLValue(now + lease)])
+                events.append(
+                    OutgoingEvent(
+                        id: id, account: try row.text(1), event: try row.text(2), attempts: try row.integer(3),
+                        isUrgent: true))
+            }
+            let urgentCount = events.count
+            let rest = limit - urgentCount
+            for (isNewest, count) in [(isNewestFirst, (rest + 1) / 2), (!isNewestFirst, rest)] {
                 let due = OutboxQuery.due(newestFirst: isNewest, connection.dialect)
-                for row in try connection.run(due, [SQLValue(now), .integer(Int64(count - events.count))]) {
+                let missing = count - (events.count - urgentCount)
+                for row in try connection.run(due, [SQLValue(now), .integer(Int64(missing))]) {
                     let account = try row.text(0)
                     guard let first = try connection.run(OutboxQuery.first, [.text(account)]).first else {
                         try connection.setDue(nil, account)
@@ -122,21 +144,24 @@ extension PurchaseLedger {
             for (event, failure) in results {
                 let attempts = event.attempts + 1
                 let state = failure == nil ? "delivered" : attempts < maximumAttempts ? "pending" : "dead"
+                // 1, 2, 4 … seconds.
+                let next = now + min(Self.maximumDelay, .seconds(1 << min(attempts - 1, 12)))
+                let isPending = state.hasSameBytes(as: "pending")
                 try connection.lock(event.account)
                 let changed = try connection.run(
                     """
-                    UPDATE outbox SET state = $2, attempts = $3, failure = $4
-                    WHERE id = $1 AND state = 'pending' AND attempts = $5 RETURNING 1
+                    UPDATE outbox SET state = $2, attempts = $3, failure = $4, due_at = $6
+                    WHERE id = $1 AND state = $7 AND attempts = $5 RETURNING 1
                     """,
                     [
-                        .text(event.id), .text(state), .integer(attempts), SQLValue(failure), .integer(event.attempts),
+                        .text(event.id), .text(event.isUrgent && isPending ? "urgent" : state), .integer(attempts),
+                        SQLValue(failure), .integer(event.attempts), event.isUrgent ? SQLValue(next) : .null,
+                        .text(event.isUrgent ? "urgent" : "pending"),
                     ])
                 // Otherwise, another server took the event when the lease was over.
-                guard !changed.isEmpty else { continue }
-                if state.hasSameBytes(as: "pending") {
-                    // 1, 2, 4 … seconds.
-                    let delay = min(Self.maximumDelay, .seconds(1 << min(attempts - 1, 12)))
-                    try connection.setDue(now + delay, event.account)
+                guard !changed.isEmpty, !event.isUrgent else { continue }
+                if isPending {
+                    try connection.setDue(next, event.account)
                 } else {
                     // By its age: the next one of a backlog is not the newest event.
                     try connection.run(
@@ -166,6 +191,25 @@ extension PurchaseLedger {
         }
     }
 
+    /// Returns the events of the last 30 days that nobody was told, because nobody owns the purchase: the newest first,
+    /// at most 1000. They name no account.
+    public func unownedEvents() throws(LedgerError) -> [String] {
+        try store.read { (connection) throws(LedgerError) in
+            try connection.run("SELECT event FROM unowned_events ORDER BY made_at DESC, id LIMIT 1000").map {
+                (row) throws(LedgerError) in try row.text(0)
+            }
+        }
+    }
+
+    /// The number of ``unownedEvents()``, at most 10,000.
+    package func unownedEventCount() throws(LedgerError) -> Int {
+        try store.read { (connection) throws(LedgerError) in
+            let rows = try connection.run(
+                "SELECT COUNT(*) FROM (SELECT 1 FROM unowned_events LIMIT \(Self.maximumCount)) AS found")
+            return Int(try rows.first?.integer(0) ?? 0)
+        }
+    }
+
     /// Delivers an event again that could not be delivered, or that was.
     ///
     /// - Parameters:
@@ -185,10 +229,15 @@ extension PurchaseLedger {
             try connection.lockAccount(account, .shared)
             try connection.lock(account)
             let sent = try connection.run(
-                "UPDATE outbox SET state = 'pending', attempts = 0 WHERE id = $1 RETURNING 1", [.text(eventID)])
+                """
+                UPDATE outbox SET state = CASE WHEN due_at IS NULL THEN 'pending' ELSE 'urgent' END, attempts = 0,
+                    due_at = CASE WHEN due_at IS NULL THEN NULL ELSE $2 END
+                WHERE id = $1 RETURNING state
+                """, [.text(eventID), SQLValue(now)])
             // The account was deleted meanwhile, with its events.
-            guard !sent.isEmpty else { throw notFound }
+            guard let state = try sent.first?.text(0) else { throw notFound }
             if let reason { try connection.recordSending(eventID, reason, at: now) }
+            guard state.hasSameBytes(as: "pending") else { return }
             // An account that is due soon may just have an event on its way.
             try connection.run(
                 "UPDATE accounts SET due_at = $2 WHERE account = $1 AND (due_at IS NULL OR due_at > $3)",
@@ -206,8 +255,12 @@ extension PurchaseLedger {
                 let rows = try connection.run("SELECT COUNT(*) FROM (\(found)) AS found")
                 return Int(try rows.first?.integer(0) ?? 0)
             }
-            let oldest = try connection.run(OutboxQuery.oldest("pending", limit: 1)).first?.date(0)
-            return (try count("pending"), oldest, try count("dead"))
+            var oldest: Instant?
+            for state in ["pending", "urgent"] {
+                guard let row = try connection.run(OutboxQuery.oldest(state, limit: 1)).first else { continue }
+                oldest = min(oldest ?? .distantFuture, try row.date(0))
+            }
+            return (try count("pending") + count("urgent"), oldest, try count("dead"))
         }
     }
 
@@ -217,6 +270,12 @@ extension PurchaseLedger {
     public func removeHistory(before date: Instant) throws(LedgerError) {
         for (statement, date) in [
             ("DELETE FROM outbox WHERE id IN (\(OutboxQuery.old)) RETURNING 1", date),
+            (
+                """
+                DELETE FROM unowned_events WHERE id IN (
+                    SELECT id FROM unowned_events WHERE made_at < $1 ORDER BY made_at LIMIT 1000) RETURNING 1
+                """, date
+            ),
             (
                 """
                 DELETE FROM answers WHERE (account, idempotency_key) IN (

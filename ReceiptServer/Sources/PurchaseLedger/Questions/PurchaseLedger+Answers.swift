@@ -25,7 +25,7 @@ extension PurchaseLedger {
             if let asked { confirmed.insert(app.key(asked)) }
             for key in confirmed.sorted() { try connection.confirm(key, at: now) }
             if !confirmed.isEmpty { try connection.countAnswer(about: app, at: now) }
-            return (transaction.notices, !transaction.events.isEmpty)
+            return (transaction.notices, transaction.events.contains { $0.lifecycle == nil })
         }
         report(notices)
         return isChange
@@ -52,7 +52,7 @@ extension PurchaseLedger {
                 return (false, [], LedgerNotices())
             }
             var transaction = try LedgerTransaction(recording: brought, policy, connection, .reconciliation, at: now)
-            try transaction.settle()
+            try transaction.settle(after: notification)
             for key in keys { try connection.confirm(key, at: now) }
             return (true, transaction.endedUnheard.map(\.transactionID.string), transaction.notices)
         }

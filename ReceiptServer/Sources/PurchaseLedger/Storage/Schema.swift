@@ -13,7 +13,7 @@ enum Schema {
                 + SeatTables.statements(dialect)
                 + UnnamedNotification.tables(dialect)
                 + LedgerSummary.tables(dialect) + ClaimOrder.statements(dialect)
-                + ImportTables.statements(dialect),
+                + ImportTables.statements(dialect) + LifecycleTables.statements(dialect),
         ]
     }
 

@@ -138,7 +138,11 @@ struct StoryEntry {
     private static func entry(of event: EventFact, named: Bool) -> StoryEntry {
         let kinds: [(code: String, words: SupportPhrase)] = [
             ("granted", .eventGranted), ("revoked", .eventRevoked), ("restored", .eventRestored),
-            ("adjusted", .eventAdjusted), ("conflict", .eventConflict),
+            ("adjusted", .eventAdjusted), ("conflict", .eventConflict), ("cancelled", .eventCancelled),
+            ("uncancelled", .eventUncancelled), ("billing-issue", .eventBillingIssue), ("recovered", .eventRecovered),
+            ("expired", .eventExpired), ("price-increase", .eventPriceIncrease),
+            ("product-change", .eventProductChange), ("renewal-extended", .eventRenewalExtended),
+            ("refund-requested", .eventRefundRequested), ("refund-declined", .eventRefundDeclined),
         ]
         let words = kinds.first { event.kind.hasSameBytes(as: $0.code) }?.words ?? .eventChanged
         let what = Sentence(

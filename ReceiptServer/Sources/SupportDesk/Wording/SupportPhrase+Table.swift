@@ -250,6 +250,16 @@ extension SupportPhrase {
                 "{0} has {2}, and had {1}, but it was bought with the token of another account.",
                 "{0} 的数量由 {1} 变为 {2}，但购买时使用了另一账号的令牌。"
             )
+        case .eventCancelled: ("The subscription of {0} will not renew.", "{0} 的订阅将不再续订。")
+        case .eventUncancelled: ("The subscription of {0} will renew again.", "{0} 的订阅已恢复续订。")
+        case .eventBillingIssue: ("A charge of {0} failed: Apple is retrying.", "{0} 扣款失败：Apple 正在重试扣款。")
+        case .eventRecovered: ("{0} was charged after a charge had failed.", "{0} 扣款失败后已成功扣款。")
+        case .eventExpired: ("The subscription of {0} ended.", "{0} 的订阅已过期。")
+        case .eventPriceIncrease: ("{0} was told of a price increase.", "{0} 的订阅有涨价，Apple 已通知。")
+        case .eventProductChange: ("The subscription of {0} renews as another product.", "{0} 的订阅将续订为其他产品。")
+        case .eventRenewalExtended: ("The period of {0} was extended.", "{0} 的订阅周期已延长。")
+        case .eventRefundRequested: ("{0} asked Apple for a refund.", "{0} 已向 Apple 申请退款。")
+        case .eventRefundDeclined: ("Apple declined a refund of {0}.", "Apple 拒绝了 {0} 的退款申请。")
         case .moreEntries: ("The latest {0} entries of each kind are shown.", "每类仅显示最近 {0} 条。")
 
         // Facts

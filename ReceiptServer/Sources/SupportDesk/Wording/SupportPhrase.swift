@@ -30,7 +30,9 @@ enum SupportPhrase: Words, CaseIterable {
         triedRefusedOften, inRequest, transactionIs, transferred, adjusted, gaveProduct, sentAgain, asked, takenBack,
         told, waiting, dead,
         triedToTell, becauseOf, eventGranted, eventRevoked, eventRestored, eventAdjusted, eventChanged,
-        eventConflict, moreEntries
+        eventConflict, eventCancelled, eventUncancelled, eventBillingIssue, eventRecovered, eventExpired,
+        eventPriceIncrease, eventProductChange, eventRenewalExtended, eventRefundRequested, eventRefundDeclined,
+        moreEntries
 
     // Facts
     case environment, app, product, order, shopOrder, related, owner, noOwner, production, sandbox, otherEnvironment

@@ -1,0 +1,98 @@
+import AppStoreReceipt
+import Instants
+import StrictText
+
+/// What lifecycle events tell of a subscription: its state by what Apple signed last, in whatever order it arrived.
+///
+/// A value is `nil` where nothing says it.
+struct LifecycleState: Codable {
+    /// The newest period.
+    private let transactionID: String
+    private let productID: String
+    /// The end that Apple signed, without a grace period, in seconds since 1970: receipts have no milliseconds.
+    private let end: Int64?
+    private var willRenew: Bool?
+    private var renewsAs: String?
+    private var hasBillingIssue: Bool?
+    /// A `Subscription.PriceIncrease`.
+    private var priceIncrease: String?
+    private var hasExpired = false
+
+    init(_ subscription: Subscription) {
+        let period = subscription.periods[subscription.periods.count - 1]
+        transactionID = period.transactionID
+        productID = period.productID
+        let expiresDate = period.purchase.expiresDate
+        end = expiresDate?.secondsSince1970
+        guard let renewal = subscription.renewal else { return }
+        willRenew = subscription.willRenew
+        renewsAs = renewal.nextProductID
+        priceIncrease = subscription.priceIncrease?.rawValue
+        // Nothing but renewal information says that no period follows. What was refunded has not expired.
+        hasExpired =
+            expiresDate.map { $0 <= renewal.signedDate } ?? false && !renewal.isTrying(after: expiresDate)
+            && period.quantity > 0 && (willRenew == false || renewal.expirationIntent != nil)
+        // Apple gave up, or the customer did: nothing recovered.
+        hasBillingIssue = hasExpired ? nil : renewal.isTrying(after: expiresDate)
+    }
+
+    /// Returns the kinds of the events that tell an account of this state, and what it is told then.
+    ///
+    /// - Parameters:
+    ///   - before: What the account was told last; `nil` for nothing. It then takes what it owns for a subscription
+    ///     that renews as it is.
+    ///   - isGranted: Whether the account was granted anything of the subscription. What ended before it was the
+    ///     account's is not told.
+    func following(_ before: LifecycleState?, isGranted: Bool) -> (kinds: [LedgerEvent.Kind], told: LifecycleState) {
+        var expected = before ?? self
+        if before == nil {
+            (expected.willRenew, expected.renewsAs, expected.hasBillingIssue, expected.priceIncrease) =
+                (true, productID, false, nil)
+            expected.hasExpired = hasExpired && !isGranted
+        }
+        var told = self
+        told.willRenew = willRenew ?? expected.willRenew
+        told.renewsAs = renewsAs ?? expected.renewsAs
+        told.hasBillingIssue = hasBillingIssue ?? expected.hasBillingIssue
+        told.priceIncrease = priceIncrease ?? expected.priceIncrease
+        return (Self.kinds(from: expected, to: told), told)
+    }
+
+    private static func kinds(from before: LifecycleState, to after: LifecycleState) -> [LedgerEvent.Kind] {
+        let isOtherProduct = !isSame(before.renewsAs, after.renewsAs)
+        let isSamePeriod = before.transactionID.hasSameBytes(as: after.transactionID)
+        let isOtherPrice = !isSame(before.priceIncrease ?? none, after.priceIncrease ?? none)
+        let rules: [(kind: LedgerEvent.Kind, isTold: Bool)] = [
+            (.cancelled, before.willRenew == true && after.willRenew == false),
+            (.uncancelled, before.willRenew == false && after.willRenew == true),
+            (.billingIssue, before.hasBillingIssue == false && after.hasBillingIssue == true),
+            (.recovered, before.hasBillingIssue == true && after.hasBillingIssue == false),
+            (.priceIncrease, isOtherPrice && !isSame(after.priceIncrease ?? none, none)),
+            (.productChange, isOtherProduct),
+            (.renewalExtended, isSamePeriod && (before.end ?? .max) < (after.end ?? .min)),
+            (.expired, !before.hasExpired && after.hasExpired),
+        ]
+        return rules.filter(\.isTold).map(\.kind)
+    }
+
+    private static let none = Subscription.PriceIncrease.none.rawValue
+
+    private static func isSame(_ one: String?, _ other: String?) -> Bool {
+        switch (one, other) {
+        case (nil, nil): true
+        case (let one?, let other?): one.hasSameBytes(as: other)
+        default: false
+        }
+    }
+}
+
+extension SubscriptionRenewal {
+    /// Whether a charge failed, and Apple was still trying when it signed this.
+    ///
+    /// - Parameter end: The end of the newest period. A period that follows ends a grace period.
+    fileprivate func isTrying(after end: Instant?) -> Bool {
+        if isInBillingRetryPeriod == true { return true }
+        guard let gracePeriodExpiresDate, signedDate < gracePeriodExpiresDate else { return false }
+        return end.map { $0 < gracePeriodExpiresDate } ?? true
+    }
+}
