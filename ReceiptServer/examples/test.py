@@ -187,7 +187,7 @@ class Shop:
         self.processes.append(subprocess.Popen(
             [SERVER, "--listen", f"127.0.0.1:{self.server_port}", "--bundle-id", APP, "--environment", "production", "--environment", "sandbox",
              "--root", FOLDER / "ca/root.der", "--root", FOLDER / "store.der", "--ledger", self.ledger, "--token-file", self.folder / "tokens",
-             "--product-type", f"{APP}.card=non-renewing:30", *self.webhook()], stdout=log, stderr=log, start_new_session=True))
+             "--lifecycle-events", "--product-type", f"{APP}.card=non-renewing:30", *self.webhook()], stdout=log, stderr=log, start_new_session=True))
         wait(lambda: request("GET", f"http://127.0.0.1:{self.server_port}/readyz")[0] == 200, "the server answers")
 
     def kill(self):
@@ -225,10 +225,10 @@ class Shop:
         status, body = request("POST", self.url("/redeem"), evidence.encode(), self.signed_in(account))
         return status, json.loads(body or b"{}")
 
-    def notify(self, kind, transaction):
+    def notify(self, kind, transaction, **parts):
         signed = mint({"notification": {"notificationType": kind, "notificationUUID": str(uuid.UUID(int=self.rng.getrandbits(128))),
                                         "signedDate": transaction["signedDate"], "data": {"bundleId": APP, "environment": transaction["environment"]}},
-                       "transaction": transaction})
+                       "transaction": transaction, **parts})
         self.ask(self.notification_url(), {"signedPayload": signed})
 
     def notification_url(self):
@@ -269,6 +269,10 @@ class Shop:
     def is_delivered(self):
         with sqlite3.connect(f"file:{self.ledger}?mode=ro", uri=True, timeout=30) as ledger:
             return not ledger.execute("SELECT count(*) FROM outbox WHERE state <> 'delivered'").fetchone()[0]
+
+    def lifecycle_count(self):
+        with sqlite3.connect(f"file:{self.ledger}?mode=ro", uri=True, timeout=30) as ledger:
+            return ledger.execute("SELECT count(*) FROM outbox WHERE event LIKE '%\"happened_at\":%'").fetchone()[0]
 
     def settle(self):
         self.post.is_faulty = False
@@ -666,6 +670,17 @@ def import_beside_reconcile(shop, store):
     assert len(left) == len(bought) - len(refunded) + 1 and not set(refunded) & left.keys(), (left, refunded, reports)
 
 
+def tell_lifecycle(shop, bought):
+    """What Apple says of a renewal, and that the customer asks for a refund: the ledger's events of it grant nothing."""
+    rng = shop.rng
+    if bought["type"].startswith("Auto"):
+        renewal = {"originalTransactionId": bought["originalTransactionId"], "environment": bought["environment"], "signedDate": bought["signedDate"],
+                   "autoRenewStatus": rng.randint(0, 1), "autoRenewProductId": rng.choice([bought["productId"], f"{APP}.other"]),
+                   "isInBillingRetryPeriod": rng.random() < 0.5, "priceIncreaseStatus": rng.randint(0, 1)}
+        shop.notify("DID_CHANGE_RENEWAL_STATUS", bought, renewal_info=renewal)
+    shop.notify(rng.choice(["CONSUMPTION_REQUEST", "REFUND_DECLINED"]), bought)
+
+
 def run_history(shop, steps):
     """Purchases, copies, renewals, refunds, reversals, transfers and kills at random."""
     rng, known = shop.rng, []
@@ -685,8 +700,10 @@ def run_history(shop, steps):
             shop.redeem(account, mint({"transaction": bought}))
         elif action < 0.75:
             shop.notify("REFUND", rng.choice(known) | {"revocationDate": now() - 1000, "signedDate": now()})
-        elif action < 0.85:
+        elif action < 0.8:
             shop.notify("REFUND_REVERSED", rng.choice(known) | {"signedDate": now()})
+        elif action < 0.88:
+            tell_lifecycle(shop, rng.choice(known) | {"signedDate": now()})
         elif action < 0.95:
             shop.transfer(account, rng.choice([each for each in ACCOUNTS if each != account]))
         else:
@@ -779,4 +796,4 @@ with tempfile.TemporaryDirectory() as temporary:
             raise
         finally:
             shop.stop()
-        print(f"{name}: {len(shop.balances())} balances are the ledger's grants, after {shop.kills} kills; messages: {shop.post.counts}", flush=True)
+        print(f"{name}: {len(shop.balances())} balances are the ledger's grants, after {shop.kills} kills and {shop.lifecycle_count()} lifecycle events; messages: {shop.post.counts}", flush=True)

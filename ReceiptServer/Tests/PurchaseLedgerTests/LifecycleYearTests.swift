@@ -236,10 +236,8 @@ private final class AskedYear {
         for ledger in [ledger, reference] { _ = try ledger.redeem(evidence, for: "anna", at: day(0)) }
         while store.now < SubscriptionYear.end {
             store.deliverNotifications()
-            guard case .idle(let next) = reconciler.runOnce() else { continue }
-            // Apple signs something every few days.
-            let date = min(next ?? .distantFuture, store.now + .seconds(21_600), SubscriptionYear.end)
-            store.setClock(max(date, store.now + .seconds(60)))
+            while case .asked = reconciler.runOnce() {}
+            store.setClock(min(store.now + .seconds(43_200), SubscriptionYear.end))
             for ledger in [ledger, reference] { while try ledger.settleDue(at: store.now) > 0 {} }
         }
         while case .asked = reconciler.runOnce() {}
