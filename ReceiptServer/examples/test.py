@@ -671,7 +671,7 @@ def import_beside_reconcile(shop, store):
 
 
 def tell_lifecycle(shop, bought):
-    """What Apple says of a renewal, and that the customer asks for a refund: the ledger's events of it grant nothing."""
+    """Apple signs another renewal, or that the customer asks for a refund: these events grant nothing."""
     rng = shop.rng
     if bought["type"].startswith("Auto"):
         renewal = {"originalTransactionId": bought["originalTransactionId"], "environment": bought["environment"], "signedDate": bought["signedDate"],

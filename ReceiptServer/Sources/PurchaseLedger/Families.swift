@@ -15,7 +15,7 @@ struct Family {
     var isOfMember = false
     /// What the claim of the account rests on; `nil` if it was made before that was recorded.
     var basis: ClaimBasis?
-    /// What the account was told of the subscription last: a ``LifecycleState``; `nil` for nothing.
+    /// The state of the subscription after the account's last event, a ``LifecycleState``; `nil` before the first.
     var lifecycle: String?
 }
 
@@ -175,7 +175,7 @@ struct Families {
         byID[id]?.claimedAt = now
         byID[id]?.claimOrder = order
         byID[id]?.basis = basis
-        // The account was told nothing yet.
+        // The account has had no event.
         byID[id]?.lifecycle = nil
         let number = order.column("$5", connection.dialect)
         try connection.write(
@@ -195,7 +195,7 @@ struct Families {
         try keepBasis(extended, of: id)
     }
 
-    /// Records what the owner of a family was told of its subscription.
+    /// Records the state of a family's subscription after its owner's last event.
     mutating func keepLifecycle(_ text: String, of id: Int64) throws(LedgerError) {
         guard !(byID[id]?.lifecycle?.hasSameBytes(as: text) ?? false) else { return }
         byID[id]?.lifecycle = text

@@ -188,7 +188,7 @@ extension LedgerEvent: Codable {
 
     private func value(of member: Member) -> Value {
         switch member {
-        // Nobody is told what is about a purchase that nobody owns.
+        // An event about a purchase without an owner has no account, id and number.
         case .account: .text(account.isEmpty ? nil : account)
         case .accountToken: .text(accountToken?.description)
         // Dates are written as in answers.

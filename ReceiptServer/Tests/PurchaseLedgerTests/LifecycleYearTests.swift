@@ -10,7 +10,7 @@ import SeededRandom
 import Testing
 import TrialSupport
 
-/// A year in the life of one subscription: the events that a backend is told of it.
+/// The events of a year in the life of one subscription.
 @Suite struct LifecycleYearTests {
     private static let policy = {
         var policy = LedgerPolicy()

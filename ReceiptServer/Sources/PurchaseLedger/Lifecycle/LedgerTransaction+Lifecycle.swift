@@ -6,7 +6,7 @@ extension LedgerTransaction {
     /// How long a developer may answer a request for a refund.
     static let refundAnswerTime = Duration.seconds(12 * 3600)
 
-    /// Tells the owners of subscriptions what became of them since they were told last. Events of quantities precede.
+    /// Adds the lifecycle events of subscriptions, after the events of quantities.
     mutating func tellLifecycles() throws(LedgerError) {
         guard policy.lifecycleEvents else { return }
         for (family, key, subscription) in newestSubscriptions() {

@@ -28,7 +28,7 @@ struct LifecycleState: Codable {
         willRenew = subscription.willRenew
         renewsAs = renewal.nextProductID
         priceIncrease = subscription.priceIncrease?.rawValue
-        // Nothing but renewal information says that no period follows. What was refunded has not expired.
+        // Only renewal information says that no period follows. A refunded period has not expired.
         hasExpired =
             expiresDate.map { $0 <= renewal.signedDate } ?? false && !renewal.isTrying(after: expiresDate)
             && period.quantity > 0 && (willRenew == false || renewal.expirationIntent != nil)
@@ -36,13 +36,13 @@ struct LifecycleState: Codable {
         hasBillingIssue = hasExpired ? nil : renewal.isTrying(after: expiresDate)
     }
 
-    /// Returns the kinds of the events that tell an account of this state, and what it is told then.
+    /// Returns the kinds of the events that tell an account of this state, and the state after them.
     ///
     /// - Parameters:
-    ///   - before: What the account was told last; `nil` for nothing. It then takes what it owns for a subscription
-    ///     that renews as it is.
-    ///   - isGranted: Whether the account was granted anything of the subscription. What ended before it was the
-    ///     account's is not told.
+    ///   - before: The state after the account's last event; `nil` if there is none. The account then expects that the
+    ///     subscription renews unchanged.
+    ///   - isGranted: Whether the account was granted a period of the subscription. Otherwise, the first state has no
+    ///     `expired`.
     func following(_ before: LifecycleState?, isGranted: Bool) -> (kinds: [LedgerEvent.Kind], told: LifecycleState) {
         var expected = before ?? self
         if before == nil {

@@ -4,12 +4,12 @@ import AppStoreReceipt
 enum LifecycleTables {
     static func statements(_ dialect: SQLDialect) -> [String] {
         [
-            // What the owner of a subscription was told of it last: a `LifecycleState`; NULL for nothing.
+            // The state of a subscription after the owner's last event: a `LifecycleState`.
             "ALTER TABLE families ADD COLUMN lifecycle \(dialect.text)",
             // When an event that waits for no other is due, or when its lease ends; its state is `urgent` until then.
             "ALTER TABLE outbox ADD COLUMN due_at BIGINT",
             "CREATE INDEX outbox_urgent ON outbox (due_at) WHERE state = 'urgent'",
-            // What nobody was told, because nobody owns the purchase.
+            // Events about purchases without an owner.
             """
             CREATE TABLE unowned_events (id \(dialect.text) PRIMARY KEY, made_at BIGINT NOT NULL,
                 event \(dialect.text) NOT NULL)

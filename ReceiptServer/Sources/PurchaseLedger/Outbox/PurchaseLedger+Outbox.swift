@@ -191,8 +191,8 @@ extension PurchaseLedger {
         }
     }
 
-    /// Returns the events of the last 30 days that nobody was told, because nobody owns the purchase: the newest first,
-    /// at most 1000. They name no account.
+    /// Returns the lifecycle events of the last 30 days about purchases without an owner: the newest first, at most
+    /// 1000. They name no account.
     public func unownedEvents() throws(LedgerError) -> [String] {
         try store.read { (connection) throws(LedgerError) in
             try connection.run("SELECT event FROM unowned_events ORDER BY made_at DESC, id LIMIT 1000").map {
