@@ -164,6 +164,11 @@ extension PurchaseLedger {
     }
 
     /// The same as the call without `await`.
+    public func unownedEvents() async throws(LedgerError) -> [String] {
+        try await onThread { (ledger) throws(LedgerError) in try ledger.unownedEvents() }
+    }
+
+    /// The same as the call without `await`.
     public func sendAgain(
         eventID: String, reason: String? = nil, at now: Instant = .now
     ) async throws(LedgerError) {

@@ -120,6 +120,12 @@ extension PurchaseLedger {
         let events = events.sorted { $0.account.utf8.lexicographicallyPrecedes($1.account.utf8) }
         try store.write { (connection) throws(LedgerError) in
             for event in events {
+                if event.isUrgent {
+                    try connection.run(
+                        "UPDATE outbox SET due_at = $2 WHERE id = $1 AND state = 'urgent' AND attempts = $3",
+                        [.text(event.id), SQLValue(now + lease), .integer(event.attempts)])
+                    continue
+                }
                 try connection.run(
                     """
                     UPDATE accounts SET due_at = $2 WHERE account = $1 AND due_at IS NOT NULL AND EXISTS (
@@ -193,6 +199,7 @@ extension PurchaseLedger {
 
     /// Returns the lifecycle events of the last 30 days about purchases without an owner: the newest first, at most
     /// 1000. They name no account.
+    @available(*, noasync)
     public func unownedEvents() throws(LedgerError) -> [String] {
         try store.read { (connection) throws(LedgerError) in
             try connection.run("SELECT event FROM unowned_events ORDER BY made_at DESC, id LIMIT 1000").map {
