@@ -46,9 +46,13 @@ import Testing
             "每个席位的平均价格：4.99 USD。 App Store 国家或地区：USA。 全部 8 个席位：39.92 USD（Apple 说明不可用于收入对账）。"
         ) { $0.quantity = 8 },
         Price(
-            "a member's eight seats", "Price of a seat, on average: 4.99 USD. App Store: USA.",
-            "每个席位的平均价格：4.99 USD。 App Store 国家或地区：USA。"
+            "a member's eight seats", "Price that the buyer was charged: 4.99 USD. App Store: USA.",
+            "购买者支付的价格：4.99 USD。 App Store 国家或地区：USA。"
         ) { ($0.quantity, $0.ownershipType) = (8, .assigned) },
+        Price(
+            "a currency of a million letters", "Price: 4.99 \(String(repeating: "U", count: 96)).",
+            "价格：4.99 \(String(repeating: "U", count: 96))。"
+        ) { ($0.currency, $0.storefront) = (String(repeating: "U", count: 1_000_000), nil) },
         Price(
             "too much", "Price of a seat, on average: 9223372036854775.807 USD. App Store: USA.",
             "每个席位的平均价格：9223372036854775.807 USD。 App Store 国家或地区：USA。"
@@ -79,8 +83,8 @@ import Testing
             (testDescription, self.asked) = (description, asked)
             words = Words(
                 testDescription: description,
-                english: english + " Apple signed this 2025-01-06T00:00:00Z; it can have changed since.",
-                chinese: chinese + " 以上由 Apple 于 2025-01-06T00:00:00Z 签署，此后可能有变。")
+                english: "As Apple signed it on 2025-01-06T00:00:00Z, and it can have changed since: " + english,
+                chinese: "Apple 于 2025-01-06T00:00:00Z 签署，此后可能有变： " + chinese)
             (renewal.environment, renewal.bundleID) = (.production, Minted.bundleID)
             change(&renewal)
         }
@@ -88,11 +92,11 @@ import Testing
 
     private static let states = [
         State("nothing", "Whether it will renew is not known.", "无法确定是否会续订。") { _ in },
-        State("it renews", "It will renew.", "将会续订。") { ($0.autoRenewStatus, $0.nextProductID) = (.on, "pro") },
+        State("it renews", "Renewal is on.", "自动续订已开启。") { ($0.autoRenewStatus, $0.nextProductID) = (.on, "pro") },
         State(
             "it renews, with all that is known",
-            "It will renew. The next charge: 2025-01-31T00:00:00Z. The next period is of gold. Price of the next period: 9.99 EUR. Offer for the next period: promotional offer summer.",
-            "将会续订。 下次扣款：2025-01-31T00:00:00Z。 下个周期的产品 ID：gold。 下个周期的价格：9.99 EUR。 下个周期的优惠：促销优惠 summer。"
+            "Renewal is on. Date of the next charge: 2025-01-31T00:00:00Z. The next period is of gold. Price of the next period: 9.99 EUR. Offer for the next period: promotional offer summer.",
+            "自动续订已开启。 下次扣款日期：2025-01-31T00:00:00Z。 下个周期的产品 ID：gold。 下个周期的价格：9.99 EUR。 下个周期的优惠：促销优惠 summer。"
         ) {
             ($0.autoRenewStatus, $0.renewalDate, $0.nextProductID) = (.on, day(30), "gold")
             ($0.renewalPrice, $0.currency) = (9990, "EUR")
@@ -100,34 +104,34 @@ import Testing
         },
         State(
             "seats, and an offer without an id",
-            "It will renew. Seats of the next period: 9. Price of a seat in the next period, on average: 9.99 EUR. Offer for the next period: win-back offer.",
-            "将会续订。 下个周期的席位数：9。 下个周期每个席位的平均价格：9.99 EUR。 下个周期的优惠：赢回优惠。"
+            "Renewal is on. Seats of the next period: 9. Price of a seat in the next period, on average: 9.99 EUR. Offer for the next period: win-back offer.",
+            "自动续订已开启。 下个周期的席位数：9。 下个周期每个席位的平均价格：9.99 EUR。 下个周期的优惠：赢回优惠。"
         ) {
             ($0.autoRenewStatus, $0.renewalQuantity) = (.on, 9)
             ($0.renewalPrice, $0.currency) = (9990, "EUR")
             $0.offer = PurchaseOffer(type: .winBack)
         },
         State(
-            "renewal is off", "It will not renew: the customer turned renewal off.", "不会续订：用户已关闭自动续订。"
+            "renewal is off", "Renewal is off.", "自动续订已关闭。"
         ) { ($0.autoRenewStatus, $0.renewalPrice, $0.nextProductID) = (.off, 9990, "gold") },
         State(
             "a price increase without an answer",
-            "It will renew. The customer has not agreed to a price increase yet.", "将会续订。 用户尚未同意涨价。"
+            "Renewal is on. The customer has not agreed to a price increase yet.", "自动续订已开启。 用户尚未同意涨价。"
         ) { ($0.autoRenewStatus, $0.priceIncreaseStatus) = (.on, .pending) },
         State(
             "a price increase",
-            "It will renew. The customer agreed to a price increase, or was notified where no consent is required.",
-            "将会续订。 用户已同意涨价，或已收到通知（无需同意时）。"
+            "Renewal is on. The customer agreed to a price increase, or was notified where no consent is required.",
+            "自动续订已开启。 用户已同意涨价，或已收到通知（无需同意时）。"
         ) { ($0.autoRenewStatus, $0.priceIncreaseStatus) = (.on, .accepted) },
         State(
             "a grace period", at: 32,
-            "It will renew. Apple is retrying the charge. Access continues in the billing grace period, until 2025-02-06T00:00:00Z.",
-            "将会续订。 Apple 正在重试扣款。 在扣款宽限期内可继续使用，至 2025-02-06T00:00:00Z。"
+            "Renewal is on. Apple is retrying the charge. Access continues in the billing grace period, until 2025-02-06T00:00:00Z.",
+            "自动续订已开启。 Apple 正在重试扣款。 在扣款宽限期内可继续使用，至 2025-02-06T00:00:00Z。"
         ) { ($0.autoRenewStatus, $0.isInBillingRetryPeriod, $0.gracePeriodExpiresDate) = (.on, true, day(36)) },
         State(
             "billing retry after a grace period", at: 40,
-            "It will renew. Apple is retrying the charge. Billing grace period: until 2025-02-06T00:00:00Z.",
-            "将会续订。 Apple 正在重试扣款。 扣款宽限期：至 2025-02-06T00:00:00Z。"
+            "Renewal is on. Apple is retrying the charge. Billing grace period: until 2025-02-06T00:00:00Z.",
+            "自动续订已开启。 Apple 正在重试扣款。 扣款宽限期：至 2025-02-06T00:00:00Z。"
         ) { ($0.autoRenewStatus, $0.isInBillingRetryPeriod, $0.gracePeriodExpiresDate) = (.on, true, day(36)) },
         expired(.cancelled, "It expired because the customer turned renewal off.", "因用户关闭自动续订而过期。"),
         expired(.billingError, "It expired because Apple could not charge the customer.", "因扣款失败而过期。"),
@@ -142,7 +146,7 @@ import Testing
     private static func expired(_ intent: ExpirationIntent, _ english: String, _ chinese: String) -> State {
         State(
             "expired by \(intent.rawValue)", at: 40,
-            "It will not renew: the customer turned renewal off. \(english)", "不会续订：用户已关闭自动续订。 \(chinese)"
+            "Renewal is off. \(english)", "自动续订已关闭。 \(chinese)"
         ) { ($0.autoRenewStatus, $0.expirationIntent) = (.off, intent) }
     }
 

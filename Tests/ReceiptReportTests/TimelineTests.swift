@@ -23,7 +23,7 @@ import Testing
         Row(
             testDescription: "a trial, then paid periods", month: 3,
             says: [
-                "bought · free trial", "renewed", "ends, unless it is renewed", "It will renew.",
+                "bought · free trial", "renewed", "ends, unless it is renewed", "Renewal is on.",
                 #"rect class="offer""#,
             ],
             saysNot: ["expired", "gap without access", "refunded or revoked"]

@@ -2,7 +2,7 @@
 
 /// Versions before 0.4.0 stored no price. The same evidence fills it in, and changes nothing else.
 extension PurchaseLedger {
-    /// Fills in the prices of the evidence that is kept, as it was sent.
+    /// Fills in the prices of the evidence that is kept, as it was sent. Damaged evidence fills nothing in.
     ///
     /// - Parameter verify: Returns what is sent if it is genuine.
     package func fillPricesFromKeptEvidence(_ verify: ([UInt8]) -> VerifiedEvidence?) throws(LedgerError) {
@@ -14,7 +14,13 @@ extension PurchaseLedger {
                 ).map { (row) throws(LedgerError) in try row.text(0) }
             }
             for digest in digests {
-                guard let evidence = try keptEvidence(digest).flatMap(verify) else { continue }
+                var kept: [UInt8]?
+                do throws(LedgerError) {
+                    kept = try keptEvidence(digest)
+                } catch  where error.code == .storeFailed {
+                    continue
+                }
+                guard let evidence = kept.flatMap(verify) else { continue }
                 let purchases = BroughtEvidence(evidence).purchases.map(\.signed.purchase).filter { $0.price != nil }
                 guard !purchases.isEmpty else { continue }
                 try store.decide(about: purchases.count) { (connection) throws(LedgerError) in
@@ -26,7 +32,8 @@ extension PurchaseLedger {
 }
 
 extension SQLConnection {
-    /// Fills in the prices of purchases where the tables have the same evidence without one.
+    /// Fills in the prices of purchases where the tables have the same evidence without one: what says the same, or was
+    /// signed at the same time. Version 0.3.0 stored other members less, too.
     func fillPrices(of purchases: [Purchase]) throws(LedgerError) {
         for var purchase in purchases where purchase.price != nil {
             guard let key = PurchaseKeys(purchase)?.transaction else { continue }
@@ -39,7 +46,9 @@ extension SQLConnection {
                 var known: Purchase = try StoredJSON.decode(row.text(2))
                 known.signedDate = try row.date(1)
                 purchase.statedType = known.statedType
-                guard known.price == nil, known.saysTheSame(as: purchase) else { continue }
+                guard known.price == nil,
+                    known.signedDate == purchase.signedDate || known.saysTheSame(as: purchase)
+                else { continue }
                 known.mergePrice(purchase, signedDate: known.signedDate)
                 // Another transaction can have changed the row.
                 try write(

@@ -46,11 +46,14 @@ import Testing
     }
 
     /// Makes the rows those of a version that stored no price.
-    private func forgetPrices(_ ledger: PurchaseLedger) throws {
+    ///
+    /// - Parameter isOf030: Whether it is version 0.3.0, which stored other members less, too.
+    private func forgetPrices(_ ledger: PurchaseLedger, isOf030: Bool = false) throws {
         try ledger.store.write { (connection) throws(LedgerError) in
             for row in try connection.run("SELECT variant, purchase FROM evidence") {
                 var purchase: Purchase = try StoredJSON.decode(row.text(1))
                 (purchase.price, purchase.currency, purchase.storefront) = (nil, nil, nil)
+                if isOf030 { (purchase.appTransactionID, purchase.multiSeatInfo) = (nil, nil) }
                 try connection.run(
                     "UPDATE evidence SET purchase = $1 WHERE variant = $2",
                     [.text(StoredJSON.encode(purchase)), .integer(row.integer(0))])
@@ -179,6 +182,26 @@ import Testing
             try forgetPrices(ledger)
             _ = try ledger.redeem(receipt(signed: 9), for: "anna", at: day(10))
             #expect(try price(ledger) == Self.noPrice)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `evidence that is kept fills in what version 0.3.0 stored of it, and what is damaged stops nothing`(
+        _ place: Place
+    ) throws {
+        try place.withLedger { ledger in
+            let evidence = try builder(signed: 5, ["appTransactionId": "704"]).signed(by: Minted.authority.get())
+            _ = try ledger.redeem(Minted.verifier.get().verify(evidence), for: "anna", at: day(10))
+            try forgetPrices(ledger, isOf030: true)
+            for (number, kept) in [Array("damaged".utf8), Array(evidence.utf8)].enumerated() {
+                try ledger.record([#require(Attempt("\(number)", of: "anna", kept, code: "ok", at: day(10)))])
+                if number > 0 { continue }
+                try ledger.store.write { (connection) throws(LedgerError) in
+                    _ = try connection.run("UPDATE kept_evidence SET evidence = $1", [.bytes([0])])
+                }
+            }
+            try ledger.fillPricesFromKeptEvidence { try? Minted.verifier.get().verify($0) }
+            #expect(try price(ledger) == Self.usual)
         }
     }
 

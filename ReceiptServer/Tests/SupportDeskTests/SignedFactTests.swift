@@ -66,16 +66,16 @@ import TrialSupport
         (
             "en",
             [
-                "It will renew.", "The next charge: 2025-06-21 16:12:00 UTC.", "The next period is of gold.",
-                "Price of the next period: 1.99 USD.",
-                "Apple signed this 2025-06-20 16:13:00 UTC; it can have changed since.",
+                "Renewal is on.", "Date of the next charge: 2025-06-21 16:12:00 UTC.", "The next period is of gold.",
+                "Price of a seat in the next period, on average: 1.99 USD.",
+                "As Apple signed it on 2025-06-20 16:13:00 UTC, and it can have changed since:",
             ]
         ),
         (
             "zh-Hans",
             [
-                "将会续订。", "下次扣款：2025-06-21 16:12:00 UTC。", "下个周期的产品 ID：gold。", "下个周期的价格：1.99 USD。",
-                "以上由 Apple 于 2025-06-20 16:13:00 UTC 签署，此后可能有变。",
+                "自动续订已开启。", "下次扣款日期：2025-06-21 16:12:00 UTC。", "下个周期的产品 ID：gold。", "下个周期每个席位的平均价格：1.99 USD。",
+                "Apple 于 2025-06-20 16:13:00 UTC 签署，此后可能有变：",
             ]
         ),
     ]

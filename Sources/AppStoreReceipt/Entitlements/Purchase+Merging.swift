@@ -26,10 +26,12 @@ struct PurchaseOrder {
 ///
 /// Purchases signed together are ordered so that a revocation, the larger part of two, an upgrade and the larger values
 /// count, and then by their text without the price, which decides nothing. The longer text of renewal information
-/// counts: an earlier version of this library stored fewer of its values.
+/// counts, at last with its price: an earlier version of this library stored fewer of its values.
 struct SignatureOrder {
     private let values: (Instant, Int64, Int64, Int64, Int64, Int64)
     private let text: [UInt8]
+    /// The text with the price, if it is ordered.
+    private var whole: [UInt8] = []
 
     init(_ purchase: Purchase) {
         values = (
@@ -43,7 +45,9 @@ struct SignatureOrder {
     }
 
     init(_ renewal: SubscriptionRenewal) {
-        text = renewal.text
+        var deciding = renewal
+        (deciding.renewalPrice, deciding.currency) = (nil, nil)
+        (text, whole) = (deciding.text, renewal.text)
         values = (
             renewal.signedDate, (renewal.gracePeriodExpiresDate ?? .distantPast).millisecondsSince1970,
             renewal.autoRenewStatus?.rawValue ?? -1, (renewal.renewalDate ?? .distantPast).millisecondsSince1970,
@@ -52,7 +56,10 @@ struct SignatureOrder {
     }
 
     static func < (lhs: Self, rhs: Self) -> Bool {
-        lhs.values == rhs.values ? lhs.text.lexicographicallyPrecedes(rhs.text) : lhs.values < rhs.values
+        if lhs.values != rhs.values { return lhs.values < rhs.values }
+        if lhs.text != rhs.text { return lhs.text.lexicographicallyPrecedes(rhs.text) }
+        return lhs.whole.count == rhs.whole.count
+            ? lhs.whole.lexicographicallyPrecedes(rhs.whole) : lhs.whole.count < rhs.whole.count
     }
 }
 
@@ -99,8 +106,11 @@ private struct PriceOrder {
         values = (
             purchase.price == nil ? 0 : 1, purchase.priceSignedDate ?? purchase.signedDate, purchase.price ?? 0
         )
-        names = (UTF8Bytes(purchase.currency ?? ""), UTF8Bytes(purchase.storefront ?? ""))
+        names = (Self.order(purchase.currency), Self.order(purchase.storefront))
     }
+
+    /// No name comes before an empty one.
+    private static func order(_ name: String?) -> UTF8Bytes { UTF8Bytes(name.map { " " + $0 } ?? "") }
 
     static func < (lhs: Self, rhs: Self) -> Bool {
         lhs.values == rhs.values ? lhs.names < rhs.names : lhs.values < rhs.values

@@ -291,7 +291,7 @@ extension Purchase {
     private var isFromReceipt: Bool { isUpgraded == nil }
 
     /// Whether the customer bought the product, as far as the evidence says.
-    var isOfBuyer: Bool { ownershipType == nil || ownershipType == .purchased }
+    package var isOfBuyer: Bool { ownershipType == nil || ownershipType == .purchased }
 }
 
 // MARK: - The table

@@ -33,8 +33,11 @@ extension Slot {
 
     /// An amount of money, such as `4.99 USD`.
     fileprivate static func amount(_ amount: Int64, _ currency: String?) -> Slot {
-        .text(Milliunits.text(amount) + (currency.map { " " + $0 } ?? ""))
+        .text(Milliunits.text(amount) + (currency.map { " " + $0.prefix(HTMLWriter.shortCount) } ?? ""))
     }
+
+    /// A text from a stranger.
+    fileprivate static func short(_ value: String) -> Slot { .text(String(value.prefix(HTMLWriter.shortCount))) }
 }
 
 extension Purchase {
@@ -43,9 +46,10 @@ extension Purchase {
         var sentences: [SignedSentence] = []
         if let price {
             let isOfSeat = hasSeatPrice && quantity ?? 1 != 1
-            sentences.append(SignedSentence(isOfSeat ? .seatPrice : .price, .amount(price, currency)))
+            let words: Phrase = isOfBuyer ? isOfSeat ? .seatPrice : .price : .buyersPrice
+            sentences.append(SignedSentence(words, .amount(price, currency)))
         }
-        if let storefront { sentences.append(SignedSentence(.storefront, .text(storefront))) }
+        if let storefront { sentences.append(SignedSentence(.storefront, .short(storefront))) }
         // The price itself is the total of one seat, and of anything else.
         if hasSeatPrice, let quantity, quantity != 1, let totalPrice {
             sentences.append(SignedSentence(.totalPrice, .number(quantity), .amount(totalPrice, currency)))
@@ -60,7 +64,7 @@ extension Subscription {
     /// - Parameter slot: Makes the slot of a date.
     @_spi(Surfaces) public func renewalSentences(_ slot: (Instant) -> Slot = Slot.date) -> [SignedSentence] {
         guard let renewal else { return [] }
-        var sentences = nextPeriod(renewal, slot)
+        var sentences = [SignedSentence(.renewalAsOf, slot(renewal.signedDate))] + nextPeriod(renewal, slot)
         switch priceIncrease {
         case .pending?: sentences.append(SignedSentence(.increasePending))
         case .agreedOrNotified?: sentences.append(SignedSentence(.increaseAgreed))
@@ -75,7 +79,6 @@ extension Subscription {
             .priceIncreaseDeclined: .expirationPrice, .productUnavailable: .expirationProduct, .other: .expirationOther,
         ]
         if let phrase = expirationReason.flatMap({ reasons[$0] }) { sentences.append(SignedSentence(phrase)) }
-        sentences.append(SignedSentence(.renewalAsOf, slot(renewal.signedDate)))
         return sentences
     }
 
@@ -95,7 +98,8 @@ extension Subscription {
         if let price = renewal.renewalPrice {
             sentences.append(
                 SignedSentence(
-                    seats ?? 1 != 1 ? .renewalSeatPrice : .renewalPrice, .amount(price, renewal.currency)))
+                    seats ?? periods.last?.purchase.quantity ?? 1 != 1 ? .renewalSeatPrice : .renewalPrice,
+                    .amount(price, renewal.currency)))
         }
         if let offer = renewal.offer {
             sentences.append(

@@ -280,6 +280,7 @@ extension Phrase {
             ("the settings say {0}, which the evidence contradicts", "设置说明为 {0}，与凭证矛盾")
         case .price: ("Price: {0}.", "价格：{0}。")
         case .seatPrice: ("Price of a seat, on average: {0}.", "每个席位的平均价格：{0}。")
+        case .buyersPrice: ("Price that the buyer was charged: {0}.", "购买者支付的价格：{0}。")
         case .totalPrice:
             (
                 "All {0} seats: {1}, which Apple does not mean for reconciling revenue.",
@@ -318,10 +319,10 @@ extension Phrase {
         case .eventExpired: ("expired", "过期")
         case .eventEarlier: ("{0} earlier periods are not shown.", "另有 {0} 个更早的周期未显示。")
         case .eventRestored: ("restored", "恢复")
-        case .renewsOn: ("It will renew.", "将会续订。")
-        case .renewsOff: ("It will not renew: the customer turned renewal off.", "不会续订：用户已关闭自动续订。")
+        case .renewsOn: ("Renewal is on.", "自动续订已开启。")
+        case .renewsOff: ("Renewal is off.", "自动续订已关闭。")
         case .renewsUnknown: ("Whether it will renew is not known.", "无法确定是否会续订。")
-        case .nextCharge: ("The next charge: {0}.", "下次扣款：{0}。")
+        case .nextCharge: ("Date of the next charge: {0}.", "下次扣款日期：{0}。")
         case .renewsAs: ("The next period is of {0}.", "下个周期的产品 ID：{0}。")
         case .renewalSeats: ("Seats of the next period: {0}.", "下个周期的席位数：{0}。")
         case .renewalPrice: ("Price of the next period: {0}.", "下个周期的价格：{0}。")
@@ -330,7 +331,7 @@ extension Phrase {
         case .renewalOffer: ("Offer for the next period: {0}.", "下个周期的优惠：{0}。")
         case .renewalOfferID: ("Offer for the next period: {0} {1}.", "下个周期的优惠：{0} {1}。")
         case .renewalAsOf:
-            ("Apple signed this {0}; it can have changed since.", "以上由 Apple 于 {0} 签署，此后可能有变。")
+            ("As Apple signed it on {0}, and it can have changed since:", "Apple 于 {0} 签署，此后可能有变：")
         case .increasePending: ("The customer has not agreed to a price increase yet.", "用户尚未同意涨价。")
         case .increaseAgreed:
             (

@@ -51,7 +51,7 @@ enum Phrase: Words, CaseIterable {
     case whyFamilyRevoked, whyAssignmentRevoked, whyUpgraded, whyUpgradedUndated, whyLengthUnknown, whyUndetermined,
         whyUnknownValue, whyEnvironmentMissing, whyAppMissing, whyQuantity
     case reasonAppIssue, refundFull, refundPart, familyShared, assigned, restoredCopy, statedType, contradictedType
-    case price, seatPrice, totalPrice, storefront
+    case price, seatPrice, buyersPrice, totalPrice, storefront
     case offerIntroductory, offerTrial, offerPromotional, offerCode, offerWinBack, offerRetention, offerOther
     case typeConsumable, typeNonConsumable, typeNonRenewing, typeAutoRenewable, typeFree, typeUnknown
 

@@ -189,7 +189,7 @@ import Testing
             let priced = evidence.map { purchase in
                 var priced = purchase
                 priced.price = Bool.random(using: &generator) ? .random(in: 0...3, using: &generator) : nil
-                priced.currency = ["EUR", "USD", nil].randomElement(using: &generator)!
+                priced.currency = ["EUR", "USD", "", nil].randomElement(using: &generator)!
                 priced.storefront = ["DEU", "USA", nil].randomElement(using: &generator)!
                 return priced
             }.shuffled(using: &generator)

@@ -38,9 +38,9 @@ struct StoryAnswers {
             all.append(Sentence(.wasTransferredNow, .text(transfer.from), .text(transfer.to)))
         }
         all += delivery + others
-        all += subscription?.renewalSentences(Slot.localDate).map { Sentence($0) } ?? []
         if let confirmation { all.append(confirmation) }
-        return all
+        // They begin with the date of their signature, and are the last.
+        return all + (subscription?.renewalSentences(Slot.localDate).map { Sentence($0) } ?? [])
     }
 
     // MARK: Who has it
