@@ -238,7 +238,7 @@ extension PurchaseLedger {
             let sent = try connection.run(
                 """
                 UPDATE outbox SET state = CASE WHEN due_at IS NULL THEN 'pending' ELSE 'urgent' END, attempts = 0,
-                    due_at = CASE WHEN due_at IS NULL THEN NULL ELSE $2 END
+                    due_at = CASE WHEN due_at IS NULL THEN due_at ELSE $2 END
                 WHERE id = $1 RETURNING state
                 """, [.text(eventID), SQLValue(now)])
             // The account was deleted meanwhile, with its events.
