@@ -66,6 +66,11 @@ import Testing
         #expect(Self.kinds(unknown, cancelled, unknown, quiet) == [[], ["cancelled"], [], ["uncancelled"]])
         #expect(Self.kinds(other) == [["product-change"]])
         #expect(Self.kinds(expired, isGranted: false) == [["cancelled"]])
+        // What was bought after the signature was charged.
+        #expect(try Self.kinds(Self.state(signed: -1) { $0.isInBillingRetryPeriod = true }) == [[]])
+        // A refund, and its reversal, do not end it again.
+        let refunded = try Self.state(signed: 31, isRevoked: true) { $0.autoRenewStatus = .off }
+        #expect(Self.kinds(expired, refunded, expired) == [["cancelled", "expired"], [], []])
     }
 
     @Test func `a subscription expires by what was signed after its end, and not while Apple tries`() throws {
@@ -84,6 +89,9 @@ import Testing
         #expect(try !isTold(signed: 31) { $0.autoRenewStatus = .on })
         #expect(try isTold(signed: 31) { ($0.autoRenewStatus, $0.expirationIntent) = (.on, .productUnavailable) })
         #expect(try !isTold(signed: 31) { $0.isInBillingRetryPeriod = true })
+        // A period that is not known runs.
+        #expect(try !isTold(signed: 31) { $0.renewalDate = day(60) })
+        #expect(try isTold(signed: 31) { $0.renewalDate = day(30) })
         #expect(try !isTold(signed: 45) { $0.gracePeriodExpiresDate = day(46) })
         #expect(try isTold(signed: 46) { $0.gracePeriodExpiresDate = day(46) })
         #expect(try !isTold(signed: 31, isRevoked: true) { _ in })

@@ -75,7 +75,8 @@ extension PurchaseLedger {
             check(isCancelled == (subscription.willRenew == false), "will renew \(subscription.willRenew as Bool?)")
             guard let renewal = subscription.renewal else { continue }
             let hasExpired = renewal.expirationIntent != nil && renewal.isInBillingRetryPeriod != true
-            let isTrying = renewal.isInBillingRetryPeriod == true
+            let isCharged = subscription.newestPeriod.purchase.purchaseDate > renewal.signedDate
+            let isTrying = renewal.isInBillingRetryPeriod == true && !isCharged
             let hasIssue = last("billing-issue", "recovered")?.kind == "billing-issue"
             if !hasExpired { check(hasIssue == isTrying, "in billing retry: \(isTrying)") }
             // What begins later than that is not over.

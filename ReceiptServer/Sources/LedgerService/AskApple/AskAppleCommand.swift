@@ -27,7 +27,7 @@ package struct AskAppleCommand {
     private static let options: [OptionTable.Option] = LedgerService.options.filter {
         [
             "--ledger", "--product-id", "--orders", "--require-token", "--order-hours", "--ask-apple", "--confirm",
-            "--refund-sweep",
+            "--refund-sweep", "--lifecycle-events",
         ].contains($0.name)
     }
 

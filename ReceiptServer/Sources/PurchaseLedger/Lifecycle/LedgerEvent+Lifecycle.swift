@@ -24,7 +24,7 @@ extension LedgerEvent {
         init(at date: Instant) { happenedAt = date }
 
         init(_ kind: Kind, of subscription: Subscription) {
-            let purchase = subscription.periods[subscription.periods.count - 1].purchase
+            let purchase = subscription.newestPeriod.purchase
             let renewal = subscription.renewal
             happenedAt = kind == .renewalExtended ? purchase.signedDate : renewal?.signedDate ?? purchase.signedDate
             if kind == .expired, let end = purchase.expiresDate {

@@ -21,7 +21,7 @@ extension LedgerTransaction {
             }
             let (kinds, told) = LifecycleState(subscription).following(before, isGranted: isGranted ?? true)
             try families.keepLifecycle(StoredJSON.encode(told), of: family.id)
-            let item = subscription.periods[subscription.periods.count - 1]
+            let item = subscription.newestPeriod
             for kind in kinds { try tell(kind, key, item, account, LedgerEvent.Lifecycle(kind, of: subscription)) }
         }
     }
@@ -60,11 +60,12 @@ extension LedgerTransaction {
     private func newestSubscriptions() -> [(family: Family, key: TransactionKey, subscription: Subscription)] {
         var newest: [Int64: (family: Family, key: TransactionKey, subscription: Subscription)] = [:]
         for subscription in subscriptions {
-            guard let purchase = subscription.periods.last?.purchase, !purchase.isShared,
+            let purchase = subscription.newestPeriod.purchase
+            guard !purchase.isShared,
                 policy.isForSale(purchase.productID), let key = PurchaseKeys(purchase)?.transaction,
                 let family = families[key]
             else { continue }
-            let date = newest[family.id]?.subscription.periods.last?.purchase.purchaseDate
+            let date = newest[family.id]?.subscription.newestPeriod.purchase.purchaseDate
             if date.map({ $0 < purchase.purchaseDate }) ?? true { newest[family.id] = (family, key, subscription) }
         }
         return newest.values.sorted { $0.family.id < $1.family.id }

@@ -19,7 +19,7 @@ struct LifecycleState: Codable {
     private var hasExpired = false
 
     init(_ subscription: Subscription) {
-        let period = subscription.periods[subscription.periods.count - 1]
+        let period = subscription.newestPeriod
         transactionID = period.transactionID
         productID = period.productID
         let expiresDate = period.purchase.expiresDate
@@ -29,11 +29,14 @@ struct LifecycleState: Codable {
         renewsAs = renewal.nextProductID
         priceIncrease = subscription.priceIncrease?.rawValue
         // Only renewal information says that no period follows. A refunded period has not expired.
+        // The renewal date is the end of the newest period, also of one that is not known.
+        let isOver = max(expiresDate ?? .distantFuture, renewal.renewalDate ?? .distantPast) <= renewal.signedDate
         hasExpired =
-            expiresDate.map { $0 <= renewal.signedDate } ?? false && !renewal.isTrying(after: expiresDate)
-            && period.quantity > 0 && (willRenew == false || renewal.expirationIntent != nil)
-        // Apple gave up, or the customer did: nothing recovered.
-        hasBillingIssue = hasExpired ? nil : renewal.isTrying(after: expiresDate)
+            isOver && !renewal.isTrying(after: expiresDate) && period.quantity > 0
+            && (willRenew == false || renewal.expirationIntent != nil)
+        // Apple gave up, or the customer did: nothing recovered. A period that was bought later was charged.
+        let isCharged = period.purchase.purchaseDate > renewal.signedDate
+        hasBillingIssue = hasExpired ? nil : !isCharged && renewal.isTrying(after: expiresDate)
     }
 
     /// Returns the kinds of the events that tell an account of this state, and the state after them.
@@ -55,6 +58,10 @@ struct LifecycleState: Codable {
         told.renewsAs = renewsAs ?? expected.renewsAs
         told.hasBillingIssue = hasBillingIssue ?? expected.hasBillingIssue
         told.priceIncrease = priceIncrease ?? expected.priceIncrease
+        // A refund, and its reversal, do not end it again.
+        if expected.hasExpired, expected.transactionID.hasSameBytes(as: transactionID), expected.end == end {
+            told.hasExpired = true
+        }
         return (Self.kinds(from: expected, to: told), told)
     }
 
@@ -83,6 +90,13 @@ struct LifecycleState: Codable {
         case (let one?, let other?): one.hasSameBytes(as: other)
         default: false
         }
+    }
+}
+
+extension Subscription {
+    /// The period that was bought last, and that no upgrade replaced.
+    var newestPeriod: Entitlements.Item {
+        periods.last { $0.purchase.isUpgraded != true } ?? periods[periods.count - 1]
     }
 }
 

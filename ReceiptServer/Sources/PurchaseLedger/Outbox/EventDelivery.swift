@@ -39,8 +39,9 @@ public final class EventDelivery: Sendable {
 
     /// Creates a delivery to a closure, which ``run(onError:)`` begins.
     ///
-    /// The closure is called on threads of the delivery, at once for up to 16 accounts, and never at once for two
-    /// events of one account. It may wait. While it does, no other process is given the account's events.
+    /// The closure is called on threads of the delivery, at once for up to 16 events, each of another account; but
+    /// requests for refunds wait for no other event. It may wait. While it does, no other process is given the event,
+    /// nor those that wait for it.
     ///
     /// - Parameters:
     ///   - ledger: The ledger.
@@ -68,8 +69,9 @@ public final class EventDelivery: Sendable {
 
     /// Creates a delivery to an asynchronous closure, which ``run(onError:)`` begins.
     ///
-    /// The closure is called in up to 16 tasks at once, and never at once for two events of one account. It may wait.
-    /// While it does, no other process is given the account's events.
+    /// The closure is called in up to 16 tasks at once, each for another account; but requests for refunds wait for no
+    /// other event. It may wait. While it does, no other process is given the event, nor those that wait for it.
+    /// Cancelling the task that runs the delivery does not cancel the closure.
     ///
     /// - Parameters:
     ///   - ledger: The ledger.
