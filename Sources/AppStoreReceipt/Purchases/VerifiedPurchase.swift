@@ -224,7 +224,10 @@ extension Verified where Payload == TransactionInfo {
     public var purchase: VerifiedPurchase? { signedPurchase.flatMap { VerifiedPurchase($0.purchase, $0.verification) } }
 
     /// Whether there is a ``signedPurchase``.
-    var isPurchase: Bool { payload.productID != nil && payload.transactionID != nil && payload.purchaseDate != nil }
+    var isPurchase: Bool {
+        guard let _ = payload.productID, let _ = payload.transactionID, let _ = payload.purchaseDate else { return false }
+        return true
+    }
 
     /// The purchase, also without an app or an environment.
     var signedPurchase: SignedPurchase? {
