@@ -225,7 +225,9 @@ extension Verified where Payload == TransactionInfo {
 
     /// Whether there is a ``signedPurchase``.
     var isPurchase: Bool {
-        guard let _ = payload.productID, let _ = payload.transactionID, let _ = payload.purchaseDate else { return false }
+        guard let _ = payload.productID, let _ = payload.transactionID, let _ = payload.purchaseDate else {
+            return false
+        }
         return true
     }
 
