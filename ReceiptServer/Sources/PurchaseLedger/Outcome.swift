@@ -131,7 +131,7 @@ public struct TransactionOutcome: Sendable, Codable {
     /// first.
     ///
     /// One of the two was wrong about who was signed in. Ask the customer, and use
-    /// ``PurchaseLedger/transfer(from:to:transactionID:in:of:movesTokens:reason:at:)``.
+    /// `PurchaseLedger/transfer(from:to:transactionID:in:of:movesTokens:reason:at:)`.
     public let isOwnerConflict: Bool
 
     /// A Boolean value that indicates whether the app may finish the transaction. After a conflict of owners it may

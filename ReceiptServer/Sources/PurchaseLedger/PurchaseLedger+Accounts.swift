@@ -181,7 +181,7 @@ extension PurchaseLedger {
     /// - Parameters:
     ///   - account: The account.
     ///   - now: The date of the deletion.
-    /// - Returns: The random name, from which ``transfer(from:to:transactionID:in:of:movesTokens:reason:at:)`` can give
+    /// - Returns: The random name, from which `transfer(from:to:transactionID:in:of:movesTokens:reason:at:)` can give
     ///   the purchases to another account.
     /// - Throws: `not-found` if the ledger does not know the account.
     @available(*, noasync)

@@ -52,7 +52,7 @@ public final class PurchaseLedger: Sendable {
     /// Makes a new, empty ledger, and opens it.
     ///
     /// Call it once, when you install the program, and not where the program starts: see
-    /// ``init(_:policy:onTokenConflict:onUnknownLength:)``.
+    /// `init(_:policy:onTokenConflict:onUnknownLength:)`.
     ///
     /// - Parameters:
     ///   - location: The path of a file of SQLite, or the `postgresql:` URI of a database.
@@ -316,7 +316,7 @@ public final class PurchaseLedger: Sendable {
     ///   - transactionID: The id of any transaction of the purchase.
     ///   - environment: The environment of the purchase.
     ///   - bundleID: The app's bundle id.
-    /// - Returns: The account. Of a deleted one, the name that ``deleteAccount(_:at:)`` returned.
+    /// - Returns: The account. Of a deleted one, the name that `deleteAccount(_:at:)` returned.
     @available(*, noasync)
     public func owner(
         of transactionID: String, in environment: AppStoreEnvironment = .production, bundleID: String

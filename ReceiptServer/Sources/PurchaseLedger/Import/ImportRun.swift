@@ -136,7 +136,7 @@ extension PurchaseLedger {
         }
     }
 
-    /// Begins an import. Call ``lockImports()`` before.
+    /// Begins an import. Call `lockImports()` before.
     ///
     /// - Parameters:
     ///   - path: The path of the file.
@@ -168,7 +168,7 @@ extension PurchaseLedger {
         }
     }
 
-    /// Goes on with an import that was interrupted. Call ``lockImports()`` before.
+    /// Goes on with an import that was interrupted. Call `lockImports()` before.
     ///
     /// - Parameters:
     ///   - run: The import.

@@ -18,7 +18,7 @@ import Darwin
 /// servers may deliver the events of one ledger.
 ///
 /// An event whose delivery fails is delivered again after 1, 2, 4 … seconds, at most an hour, and becomes a dead letter
-/// in the end: see ``PurchaseLedger/deadLetters()``. If the process is killed, what it was delivering is delivered
+/// in the end: see `PurchaseLedger/deadLetters()`. If the process is killed, what it was delivering is delivered
 /// again within half a minute, by it or by another one.
 public final class EventDelivery: Sendable {
     /// How long delivered events, the answers to idempotency keys and abandoned orders are kept.
@@ -37,7 +37,7 @@ public final class EventDelivery: Sendable {
     private let isStopped = Atomic(false)
     private var surroundings: Surroundings { ledger.policy.surroundings }
 
-    /// Creates a delivery to a closure, which ``run(onError:)`` begins.
+    /// Creates a delivery to a closure, which `run(onError:)` begins.
     ///
     /// The closure is called on threads of the delivery, at once for up to 16 events, each of another account; but
     /// requests for refunds wait for no other event. It may wait. While it does, no other process is given the event,
@@ -67,7 +67,7 @@ public final class EventDelivery: Sendable {
         }
     }
 
-    /// Creates a delivery to an asynchronous closure, which ``run(onError:)`` begins.
+    /// Creates a delivery to an asynchronous closure, which `run(onError:)` begins.
     ///
     /// The closure is called in up to 16 tasks at once, each for another account; but requests for refunds wait for no
     /// other event. It may wait. While it does, no other process is given the event, nor those that wait for it.
@@ -182,7 +182,7 @@ public final class EventDelivery: Sendable {
         }
     }
 
-    /// Makes ``run(onError:)`` return after the deliveries that it is at.
+    /// Makes `run(onError:)` return after the deliveries that it is at.
     public func stop() { isStopped.store(true, ordering: .relaxed) }
 
     /// Records what became of deliveries. Results that the database does not take stay in `results`.

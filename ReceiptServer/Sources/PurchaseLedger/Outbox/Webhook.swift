@@ -62,7 +62,7 @@ public struct Webhook: Sendable {
 }
 
 extension EventDelivery {
-    /// Creates a delivery to a webhook, which ``run(onError:)`` begins.
+    /// Creates a delivery to a webhook, which `run(onError:)` begins.
     ///
     /// - Parameters:
     ///   - ledger: The ledger.
