@@ -4,8 +4,6 @@ import AppStoreReceipt
 enum LifecycleTables {
     static func statements(_ dialect: SQLDialect) -> [String] {
         [
-            // The state of a subscription after the owner's last event: a `LifecycleState`.
-            "ALTER TABLE families ADD COLUMN lifecycle \(dialect.text)",
             // When an event that waits for no other is due, or when its lease ends; its state is `urgent` until then.
             "ALTER TABLE outbox ADD COLUMN due_at BIGINT",
             "CREATE INDEX outbox_urgent ON outbox (due_at) WHERE state = 'urgent'",
@@ -16,5 +14,10 @@ enum LifecycleTables {
             """,
             "CREATE INDEX unowned_events_by_date ON unowned_events (made_at)",
         ]
+    }
+
+    /// The state of a subscription after the owner's last event: a `LifecycleState`.
+    static func states(_ dialect: SQLDialect) -> [String] {
+        ["ALTER TABLE families ADD COLUMN lifecycle \(dialect.text)"]
     }
 }

@@ -9,11 +9,11 @@ enum Schema {
             SupportTables.statements(dialect), QuestionTables.statements(dialect), CommitMarks.tables(dialect),
             // Indexes of large tables take long: before grants are locked.
             EndedPeriod.tables(dialect) + SupportTables.evidenceDigests(dialect) + OrderTables.tokensByDate
-                + OrderTables.shopOrders(dialect)
+                + OrderTables.shopOrders(dialect) + LifecycleTables.statements(dialect)
                 + SeatTables.statements(dialect)
                 + UnnamedNotification.tables(dialect)
                 + LedgerSummary.tables(dialect) + ClaimOrder.statements(dialect)
-                + ImportTables.statements(dialect) + LifecycleTables.statements(dialect),
+                + ImportTables.statements(dialect) + LifecycleTables.states(dialect),
         ]
     }
 
