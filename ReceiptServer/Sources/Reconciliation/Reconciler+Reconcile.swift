@@ -46,6 +46,7 @@ extension Reconciler {
             } else if let account {
                 try ask(about: account, apple, &result, progress)
             } else {
+                // Refused evidence is kept, too, and proves no price.
                 try ledger.fillPricesFromKeptEvidence { try? apple.client.evidenceVerifier.verify($0) }
                 try ledger.askFailedAgain(about: apple.app, at: now)
                 if try ledger.beginHistory(of: apple.app, since: since, isUrgent: true, at: now) {

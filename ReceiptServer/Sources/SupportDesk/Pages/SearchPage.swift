@@ -280,6 +280,7 @@ extension SupportDesk {
     /// What is said first of a transaction, with what its owner has of the subscription that it is a period of.
     fileprivate func answers(to story: TransactionStory, at now: Instant) -> StoryAnswers {
         var answers = StoryAnswers(story: story, now: now)
+        // The story itself was read. A ledger that fails since then costs the clerk the renewal, not the page.
         guard let owner = story.owner, let purchase = story.evidence.first?.purchase, purchase.expiresDate != nil,
             let owned = try? ledger.entitlements(of: owner, in: story.name.environment, at: now)
         else { return answers }

@@ -80,6 +80,7 @@ final class Balances: @unchecked Sendable {
                 }
                 try run("COMMIT")
             } catch {
+                // The first error says what went wrong. SQLite may have ended the transaction itself.
                 _ = try? run("ROLLBACK")
                 throw error
             }
