@@ -34,6 +34,8 @@ package final class ChildProcess: Sendable {
     deinit {
         closeInput()
         close(output)
+        // Swift Testing waits forever for the process of an exit test while another one ended and nobody waited for it.
+        if id > 0, status.withLock({ $0 == nil }) { Thread.detachNewThread { [id] in Self.wait(for: id) } }
     }
 
     package func write(_ text: String) { _ = Foundation.write(input, text, text.utf8.count) }
@@ -66,11 +68,17 @@ package final class ChildProcess: Sendable {
     package func wait() -> Int32 {
         status.withLock { status in
             if let status { return status }
-            var found: Int32 = 0
-            while waitpid(id, &found, 0) < 0, errno == EINTR {}
+            let found = Self.wait(for: id)
             status = found
             return found
         }
+    }
+
+    @discardableResult
+    private static func wait(for id: Int32) -> Int32 {
+        var status: Int32 = 0
+        while waitpid(id, &status, 0) < 0, errno == EINTR {}
+        return status
     }
 
     /// Runs a program to its end, and returns its output.

@@ -222,9 +222,7 @@ import Testing
 
     // In processes of their own: the other tests block Swift's threads.
 
-    // Swift Testing waits forever for its child beside another one that ended and was not waited for.
-    @Test(.disabled("other suites leave such children: remove this to run it alone"))
-    func `an asynchronous closure has the same guarantees`() async {
+    @Test func `an asynchronous closure has the same guarantees`() async {
         await #expect(processExitsWith: .success) {
             let location = try Place.sqlite.makeLocation()
             let ledger = try await PurchaseLedger(location.text)
@@ -253,9 +251,7 @@ import Testing
         }
     }
 
-    // Swift Testing waits forever for its child beside another one that ended and was not waited for.
-    @Test(.disabled("other suites leave such children: remove this to run it alone"))
-    func `delivery in a task ends with the task or stop, after what it is at`() async {
+    @Test func `delivery in a task ends with the task or stop, after what it is at`() async {
         await #expect(processExitsWith: .success) {
             for isCancelled in [true, false] {
                 let location = try Place.sqlite.makeLocation()
@@ -281,9 +277,7 @@ import Testing
         }
     }
 
-    // Swift Testing waits forever for its child beside another one that ended and was not waited for.
-    @Test(.disabled("other suites leave such children: remove this to run it alone"))
-    func `calls that wait in tasks leave Swift's threads free`() async {
+    @Test func `calls that wait in tasks leave Swift's threads free`() async {
         await #expect(processExitsWith: .success) {
             let location = try Place.sqlite.makeLocation()
             let ledger = try await PurchaseLedger(location.text)
