@@ -1,15 +1,13 @@
 """The faults that `scripts/mutants` inserts, and a copy of the sources in which each has a switch.
 
 Those of the library's modules that have a table are made from the sources by generate.swift, which lists the operators:
-these tables have only the faults that no operator makes, and the generated ones that change no behavior. Those of
-AppStoreReceipt and of the server are written down in tables.
+these tables have only the faults that no operator makes, and the generated ones that change no behavior. Those of the
+server are written down in tables.
 """
 import collections, functools, hashlib, json, pathlib, re, subprocess, sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / ".build-mutants"
-# Its generated faults have not all been tried yet.
-NOT_GENERATED = "AppStoreReceipt"
 UNCOMPILABLE = BUILD / "uncompilable.json"
 FILE_STRIDE = 1000  # numbers for each file, so that a change of one file leaves the switches of the others as they are
 
@@ -157,7 +155,7 @@ def generator():
 
 def generated():
     """The generated mutants, and the spans of declarations by module and path: [(file, start, end)]."""
-    modules = {path.stem for path in (ROOT / "Tests/Mutants").glob("*.txt")} - {NOT_GENERATED}
+    modules = {path.stem for path in (ROOT / "Tests/Mutants").glob("*.txt")}
     folders = [f"Sources/{module}" for module in sorted(modules)]
     files = [name for name in git("ls-files", "-co", "--exclude-standard", *folders)
              if name.endswith(".swift") and (ROOT / name).is_file()]
