@@ -17,9 +17,11 @@ let optimization: [SwiftSetting] =
 
 /// A library target under `Sources/`, with the settings all of them share.
 ///
-/// - Parameter runsLong: Whether its tests run so long that `.ci/run` optimizes it.
+/// - Parameter runsLong: Whether its tests run so long that `.ci/run` optimizes it. Of what fuzz targets use, the rest is
+///   not optimized.
 func target(_ name: String, _ dependencies: [Target.Dependency], runsLong: Bool = true) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: settings + (runsLong ? optimization : []))
+    let flags = runsLong ? optimization : isFuzzing ? [.unsafeFlags(["-Onone"])] : []
+    return .target(name: name, dependencies: dependencies, swiftSettings: settings + flags)
 }
 
 /// The tests of the target `name`, which mirror its sources.
