@@ -168,18 +168,19 @@ import Testing
         var delivered: [String] = []
         var sequences: [Int64] = []
         func told(
-            _ account: String, _ environment: AppStoreEnvironment?, _ app: String?, _ grant: String, _ product: String,
-            _ quantity: Int, _ until: Instant?, _ sequence: Int64, _ bought: Instant, _ length: String?
+            _ account: String, _ environment: AppStoreEnvironment, _ app: String, _ grant: String, _ product: String,
+            _ quantity: Int, _ until: Instant?, _ sequence: Int64, _ bought: Instant?, _ length: String?
         ) {
             #expect(until == nil && length == nil && bought == coins.purchaseDate)
-            delivered.append("\(account) \(environment?.rawValue ?? "") \(app ?? "") \(grant) \(product) \(quantity)")
+            delivered.append("\(account) \(environment) \(app) \(grant) \(product) \(quantity)")
             sequences.append(sequence)
         }
         func redeem(_ path: String, for account: String) throws {
             let ledger = try PurchaseLedger(path)
             let redemption = try ledger.redeem(verifier.verify(body), for: account)
             for outcome in redemption.outcomes {
-                let (environment, app, product) = (outcome.environment, outcome.bundleID, outcome.productID)
+                guard let environment = outcome.environment, let app = outcome.bundleID else { continue }
+                let product = outcome.productID
                 let (sequence, bought, length) = (redemption.sequence, outcome.purchaseDate, outcome.length)
                 if outcome.grantedAs != outcome.transactionID {
                     told(
@@ -202,7 +203,8 @@ import Testing
         let lines = [
             "let redemption = try ledger.redeem(verifier.verify(body), for: account)",
             "for outcome in redemption.outcomes {",
-            "    let (environment, app, product) = (outcome.environment, outcome.bundleID, outcome.productID)",
+            "    guard let environment = outcome.environment, let app = outcome.bundleID else { continue }",
+            "    let product = outcome.productID",
             "    let (sequence, bought, length) = (redemption.sequence, outcome.purchaseDate, outcome.length)",
             "    if outcome.grantedAs != outcome.transactionID {",
             "        told(account, environment, app, outcome.transactionID, product, 0, outcome.until, sequence, bought, length)",

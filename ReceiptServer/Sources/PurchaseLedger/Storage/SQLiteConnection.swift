@@ -99,9 +99,9 @@ final class SQLiteConnection: SQLConnection {
         } catch {
             // A file that was cut short, or is none of SQLite's.
             guard [SQLITE_NOTADB, SQLITE_CORRUPT].contains(unsafe sqlite3_errcode(handle) & 0xFF) else { throw error }
-            throw LedgerError(.noLedger, "\(Schema.missing.detail); \(error.detail)")
+            throw LedgerError(.noLedger, "\(Schema.missing(in: path).detail); \(error.detail)")
         }
-        guard !rows.isEmpty, !isCutShort else { throw Schema.missing }
+        guard !rows.isEmpty, !isCutShort else { throw Schema.missing(in: path) }
     }
 
     func run(_ statements: [SQLStatement]) throws(LedgerError) -> [[SQLRow]] {

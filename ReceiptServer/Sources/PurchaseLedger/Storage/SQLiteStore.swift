@@ -43,7 +43,7 @@ struct SQLiteStore: LedgerStore {
         _ = Self.configuration
         // SQLite would take an empty file for a new database, and delete the log of the old one.
         if FileIdentity.byteCount(path) == 0 {
-            guard opening == .creating else { throw Schema.missing }
+            guard opening == .creating else { throw Schema.missing(in: path) }
             let log = FileIdentity.resolved(path) + "-wal"
             guard FileIdentity.byteCount(log) == 0 else {
                 throw LedgerError(.ledgerExists, "\(log) is the log of a ledger whose file was deleted")

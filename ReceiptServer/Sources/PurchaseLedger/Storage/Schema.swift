@@ -56,9 +56,12 @@ enum Schema {
     }
 
     /// There is no ledger where one is to be.
-    static let missing = LedgerError(
-        .noLedger,
-        "there is none; restore its back-up, or make a new one with 'receipt-server init' or PurchaseLedger(creating:)")
+    ///
+    /// - Parameter file: The file; `nil` for a database, whose URI can have a password.
+    static func missing(in file: String? = nil) -> LedgerError {
+        let advice = "restore its back-up, or make a new one with 'receipt-server init' or PurchaseLedger(creating:)"
+        return LedgerError(.noLedger, "\(file.map { "\($0): " } ?? "")there is none; \(advice)")
+    }
 
     /// Returns the row that has the version of the tables; none if there are no tables.
     private static func found(_ connection: any SQLConnection) throws(LedgerError) -> [SQLRow] {
@@ -67,7 +70,7 @@ enum Schema {
     }
 
     private static func version(_ rows: [SQLRow]) throws(LedgerError) -> Int {
-        guard let row = rows.first else { throw missing }
+        guard let row = rows.first else { throw missing() }
         let found = Int(try row.integer(0))
         guard found <= latest else {
             throw LedgerError(.newerSchema, "the tables have version \(found); this library knows \(latest)")
