@@ -392,6 +392,15 @@ struct Families {
             "UPDATE transfers SET family_id = $2 WHERE family_id = $1", [.integer(other.id), .integer(family.id)])
         try connection.write("DELETE FROM families WHERE id = $1", [.integer(other.id)])
         byID[other.id] = nil
+        // The owner's last event about the newest subscription counts, also if it was told of the other family.
+        func newest(_ id: Int64) -> Instant {
+            contents[id]?.variants.values.joined().map(\.purchase.purchaseDate).max() ?? .distantPast
+        }
+        if let lifecycle = other.lifecycle, newest(family.id) < newest(other.id),
+            family.account.map(UTF8Bytes.init) == other.account.map(UTF8Bytes.init)
+        {
+            try keepLifecycle(lifecycle, of: family.id)
+        }
         for index in splits.indices where splits[index].family == other.id { splits[index].family = family.id }
         contents[family.id, default: FamilyContents()].formUnion(
             contents.removeValue(forKey: other.id) ?? FamilyContents())

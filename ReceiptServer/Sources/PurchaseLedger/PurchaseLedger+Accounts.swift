@@ -152,7 +152,12 @@ extension PurchaseLedger {
                 let known = BroughtEvidence(related: try connection.onePurchase(ofEach: ids))
                 var transaction = try LedgerTransaction(recording: known, policy, connection, .transfer, at: now)
                 try transaction.tellLifecycles()
-                events += transaction.events
+                for var event in transaction.events {
+                    if policy.orders != nil, let token = event.token, tokens.contains(token) {
+                        event.accountToken = token
+                    }
+                    events.append(event)
+                }
             }
             _ = try connection.post(events, policy, at: now)
             if movesTokens { try connection.moveTokens(from: account, to: other) }

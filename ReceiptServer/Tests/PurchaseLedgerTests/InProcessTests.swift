@@ -218,6 +218,45 @@ import Testing
         }
     }
 
+    @Test func `a delivery that stops keeps its event until its closure returns`() throws {
+        let location = try Place.sqlite.makeLocation()
+        let ledgers = try (0..<2).map { _ in try PurchaseLedger(location.text) }
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        for _ in 0..<2 {
+            let coins = history.buyConsumable("coins", at: day(0))
+            _ = try ledgers[0].redeem(history.evidence(coins, signedAt: day(1)), for: "anna", at: day(1))
+        }
+        let order = try ledgers[0].events().map(\.id)
+        let steps = Guarded([String]())
+        func delivery(_ number: Int) -> EventDelivery {
+            EventDelivery(
+                ledgers[number], maximumAttempts: 80,
+                { event in
+                    let name = "\(number) event \(order.firstIndex(of: event.id) ?? 9)"
+                    steps.withLock { $0.append("begin " + name) }
+                    if number == 0 { usleep(2_500_000) }
+                    steps.withLock { $0.append("end " + name) }
+                }, lease: .milliseconds(600))
+        }
+        let (old, new) = (delivery(0), delivery(1))
+        let oldThread = Thread { old.run { _ in } }
+        oldThread.start()
+        while steps.withLock({ $0.isEmpty }) { usleep(5_000) }
+        old.stop()
+        let newThread = Thread { new.run { _ in } }
+        newThread.start()
+        let deadline = ContinuousClock.now + .seconds(15)
+        while try ledgers[0].outboxCounts().pending > 0 || !oldThread.isFinished, ContinuousClock.now < deadline {
+            usleep(20_000)
+        }
+        new.stop()
+        while !newThread.isFinished { usleep(10_000) }
+        let seen = steps.withLock { $0 }
+        #expect(
+            seen == ["begin 0 event 0", "end 0 event 0", "begin 1 event 1", "end 1 event 1"], "\(seen)")
+        withExtendedLifetime(location) {}
+    }
+
     // MARK: Tasks
 
     // In processes of their own: the other tests block Swift's threads.

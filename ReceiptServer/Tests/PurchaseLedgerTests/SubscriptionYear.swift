@@ -72,11 +72,13 @@ extension PurchaseLedger {
         func last(_ kinds: String...) -> ToldEvent? { events.last { kinds.contains($0.kind) } }
         for subscription in try entitlements(of: account, at: date).subscriptions {
             let isCancelled = last("cancelled", "uncancelled")?.kind == "cancelled"
-            check(isCancelled == (subscription.willRenew == false), "will renew \(subscription.willRenew as Bool?)")
-            guard let renewal = subscription.renewal else { continue }
+            // What was signed before the newest period was bought says nothing of it.
+            let isCurrent = subscription.renewal?.isSigned(of: subscription.newestPeriod.purchase) ?? false
+            let isOff = isCurrent && subscription.willRenew == false
+            check(isCancelled == isOff, "will renew \(subscription.willRenew as Bool?)")
+            guard let renewal = subscription.renewal, isCurrent else { continue }
             let hasExpired = renewal.expirationIntent != nil && renewal.isInBillingRetryPeriod != true
-            let isCharged = subscription.newestPeriod.purchase.purchaseDate > renewal.signedDate
-            let isTrying = renewal.isInBillingRetryPeriod == true && !isCharged
+            let isTrying = renewal.isInBillingRetryPeriod == true
             let hasIssue = last("billing-issue", "recovered")?.kind == "billing-issue"
             if !hasExpired { check(hasIssue == isTrying, "in billing retry: \(isTrying)") }
             // What begins later than that is not over.

@@ -25,14 +25,14 @@ extension LedgerEvent {
 
         init(_ kind: Kind, of subscription: Subscription) {
             let purchase = subscription.newestPeriod.purchase
-            let renewal = subscription.renewal
+            let renewal = subscription.renewal.flatMap { $0.isSigned(of: purchase) ? $0 : nil }
             happenedAt = kind == .renewalExtended ? purchase.signedDate : renewal?.signedDate ?? purchase.signedDate
             if kind == .expired, let end = purchase.expiresDate {
                 happenedAt = max(end, renewal?.gracePeriodExpiresDate ?? end)
             }
-            renewsAs = renewal?.nextProductID
+            renewsAs = renewal?.nextProductID ?? purchase.productID
             priceIncrease = subscription.priceIncrease
-            expirationReason = subscription.expirationReason
+            expirationReason = renewal == nil ? nil : subscription.expirationReason
         }
     }
 }

@@ -38,12 +38,13 @@ extension LedgerTransaction {
             let date = notification.signedDate, let key = brought.purchases.first?.keys?.transaction,
             let family = families[key], let item = item(of: key), policy.isForSale(item.productID),
             !item.purchase.isShared,
-            item.quantity > 0 || item.purchase.signedDate <= date
+            item.quantity > 0 || item.purchase.signedDate <= date,
+            isAfterRefund(date, item.purchase)
         else { return }
         let newer = try connection.run(
             """
             SELECT 1 FROM notifications WHERE transaction_id = $1 AND environment = $2 AND signed_date > $3
-                AND type IN ('CONSUMPTION_REQUEST', 'REFUND_DECLINED') LIMIT 1
+                AND type IN ('CONSUMPTION_REQUEST', 'REFUND_DECLINED', 'REFUND', 'REFUND_REVERSED') LIMIT 1
             """, [.text(key.transactionID.string), .text(key.environment.rawValue), SQLValue(date)])
         guard newer.isEmpty else { return }
         var facts = LedgerEvent.Lifecycle(at: date)
@@ -52,7 +53,16 @@ extension LedgerTransaction {
             facts.reason = notification.data?.consumptionRequestReason
             facts.deadline = date + Self.refundAnswerTime
         }
-        try tell(kind, key, item, family.account, facts)
+        // Of two families that turned out to be one, each account has what it was granted.
+        let grants = existingGrants(ofPurchaseWith: key)
+        let holder = (grants.first { $0.transaction == key } ?? grants.first)?.account
+        try tell(kind, key, item, family.account.map { holder ?? $0 }, facts)
+    }
+
+    /// Whether a date is not before that of a refund, also of a part.
+    private func isAfterRefund(_ date: Instant, _ purchase: Purchase) -> Bool {
+        guard case .revoked(let details) = purchase.revocation, let refunded = details.date else { return true }
+        return refunded <= date
     }
 
     /// The subscription of each family that was bought last, with its newest period. Nothing is known of the renewal

@@ -17,6 +17,8 @@ struct LifecycleState: Codable {
     /// A `Subscription.PriceIncrease`.
     private var priceIncrease: String?
     private var hasExpired = false
+    /// `nil` without renewal information.
+    private var isRefunded: Bool?
 
     init(_ subscription: Subscription) {
         let period = subscription.newestPeriod
@@ -25,18 +27,22 @@ struct LifecycleState: Codable {
         let expiresDate = period.purchase.expiresDate
         end = expiresDate?.secondsSince1970
         guard let renewal = subscription.renewal else { return }
-        willRenew = subscription.willRenew
-        renewsAs = renewal.nextProductID
+        // A period that Apple sold later was charged, and renews as it is.
+        let isCurrent = renewal.isSigned(of: period.purchase)
+        willRenew = isCurrent ? subscription.willRenew : true
+        renewsAs = isCurrent ? renewal.nextProductID : productID
         priceIncrease = subscription.priceIncrease?.rawValue
         // Only renewal information says that no period follows. A refunded period has not expired.
         // The renewal date is the end of the newest period, also of one that is not known.
         let isOver = max(expiresDate ?? .distantFuture, renewal.renewalDate ?? .distantPast) <= renewal.signedDate
-        hasExpired =
-            isOver && !renewal.isTrying(after: expiresDate) && period.quantity > 0
+        let hasEnded =
+            isCurrent && isOver && !renewal.isTrying(after: expiresDate)
             && (willRenew == false || renewal.expirationIntent != nil)
-        // Apple gave up, or the customer did: nothing recovered. A period that was bought later was charged.
-        let isCharged = period.purchase.purchaseDate > renewal.signedDate
-        hasBillingIssue = hasExpired ? nil : !isCharged && renewal.isTrying(after: expiresDate)
+        hasExpired = hasEnded && period.quantity > 0
+        isRefunded = period.quantity == 0
+        // Apple gave up, or the customer did: nothing recovered, also if it was refunded.
+        let isCharged = !isCurrent || period.purchase.purchaseDate > renewal.signedDate
+        hasBillingIssue = hasEnded ? nil : !isCharged && renewal.isTrying(after: expiresDate)
     }
 
     /// Returns the kinds of the events that tell an account of this state, and the state after them.
@@ -44,24 +50,29 @@ struct LifecycleState: Codable {
     /// - Parameters:
     ///   - before: The state after the account's last event; `nil` if there is none. The account then expects that the
     ///     subscription renews unchanged.
-    ///   - isGranted: Whether the account was granted a period of the subscription. Otherwise, the first state has no
-    ///     `expired`.
+    ///   - isGranted: Whether the account was granted a period of the subscription. Otherwise, it has no `expired`.
     func following(_ before: LifecycleState?, isGranted: Bool) -> (kinds: [LedgerEvent.Kind], told: LifecycleState) {
         var expected = before ?? self
         if before == nil {
             (expected.willRenew, expected.renewsAs, expected.hasBillingIssue, expected.priceIncrease) =
-                (true, productID, false, nil)
-            expected.hasExpired = hasExpired && !isGranted
+                (true, nil, false, nil)
+            expected.hasExpired = false
         }
+        // Of what ended before the account was granted anything, nothing is told.
+        if !isGranted { expected.hasExpired = hasExpired }
         var told = self
         told.willRenew = willRenew ?? expected.willRenew
         told.renewsAs = renewsAs ?? expected.renewsAs
         told.hasBillingIssue = hasBillingIssue ?? expected.hasBillingIssue
         told.priceIncrease = priceIncrease ?? expected.priceIncrease
         // A refund, and its reversal, do not end it again.
-        if expected.hasExpired, expected.transactionID.hasSameBytes(as: transactionID), expected.end == end {
+        if expected.hasExpired, isRefunded ?? true, expected.transactionID.hasSameBytes(as: transactionID),
+            expected.end == end
+        {
             told.hasExpired = true
         }
+        // What nothing said of the renewal yet renews as it is.
+        if told.renewsAs != nil, expected.renewsAs == nil { expected.renewsAs = productID }
         return (Self.kinds(from: expected, to: told), told)
     }
 
@@ -94,13 +105,32 @@ struct LifecycleState: Codable {
 }
 
 extension Subscription {
-    /// The period that was bought last, and that no upgrade replaced.
+    /// The period that was bought last, that no upgrade replaced, and that was not refunded before it began.
     var newestPeriod: Entitlements.Item {
-        periods.last { $0.purchase.isUpgraded != true } ?? periods[periods.count - 1]
+        periods.last { $0.purchase.isUpgraded != true && !$0.purchase.isRevokedBeforeStart }
+            ?? periods[periods.count - 1]
+    }
+}
+
+extension Purchase {
+    fileprivate var isRevokedBeforeStart: Bool {
+        guard case .revoked(let details) = revocation, let date = details.date else { return false }
+        return date < purchaseDate
     }
 }
 
 extension SubscriptionRenewal {
+    /// Whether Apple signed this of a period or of a later one, and not before the period was bought.
+    ///
+    /// The renewal date says which period was the newest: one that was charged in a grace period begins at the date of
+    /// the failed charge. Apple charges a renewal up to a day before it begins.
+    func isSigned(of period: Purchase) -> Bool {
+        let start = period.purchaseDate
+        let isEarlyRenewal = renewalDate ?? start == start && signedDate >= start - .seconds(86_400)
+        guard signedDate < start else { return renewalDate.map { $0 > start } ?? true }
+        return isEarlyRenewal || renewalDate ?? .distantPast >= period.expiresDate ?? .distantFuture
+    }
+
     /// Whether a charge failed, and Apple was still trying when it signed this.
     ///
     /// - Parameter end: The end of the newest period. A period that follows ends a grace period.

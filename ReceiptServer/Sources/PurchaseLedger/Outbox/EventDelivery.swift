@@ -120,6 +120,12 @@ public final class EventDelivery: Sendable {
         var nextLook = surroundings.uptime()
         var nextRenewal = surroundings.uptime() + lease / 3
         var isNewestFirst = false
+        // A closure may take any time.
+        func renewLeases(of senders: EventSenders) throws(LedgerError) {
+            guard surroundings.uptime() >= nextRenewal else { return }
+            nextRenewal = surroundings.uptime() + lease / 3
+            try ledger.keepEvents(senders.openEvents, lease: lease, at: surroundings.date())
+        }
         while !isStopped.load(ordering: .relaxed) {
             var isDue = surroundings.uptime() >= nextLook
             if isDue {
@@ -141,11 +147,7 @@ public final class EventDelivery: Sendable {
             }
             do throws(LedgerError) {
                 if try record(&results, onError) { isDue = true }
-                // A closure may take any time.
-                if surroundings.uptime() >= nextRenewal {
-                    nextRenewal = surroundings.uptime() + lease / 3
-                    try ledger.keepEvents(senders.openEvents, lease: lease, at: surroundings.date())
-                }
+                try renewLeases(of: senders)
                 if isDue, senders.freeCount > 0 {
                     let events = try ledger.takeEvents(
                         limit: senders.freeCount, lease: lease, isNewestFirst: isNewestFirst, at: surroundings.date())
@@ -156,6 +158,17 @@ public final class EventDelivery: Sendable {
                 onError(error)
             }
             results += senders.takeResults(within: .milliseconds(100))
+        }
+        // No other delivery takes the event that a closure still has.
+        senders?.end()
+        while let senders, !senders.openEvents.isEmpty {
+            results += senders.takeResults(within: .milliseconds(100))
+            do throws(LedgerError) {
+                _ = try record(&results, onError)
+                try renewLeases(of: senders)
+            } catch {
+                onError(error)
+            }
         }
         // What is being sent is recorded, or it would be sent again.
         results += senders?.stop() ?? []

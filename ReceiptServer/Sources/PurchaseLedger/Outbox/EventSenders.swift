@@ -57,12 +57,21 @@ final class EventSenders: @unchecked Sendable {
         }
     }
 
+    /// Sends nothing more.
+    func end() {
+        monitor.locked {
+            isStopping = true
+            for event in waiting { open[event.id] = nil }
+            waiting = []
+        }
+        monitor.broadcast()
+    }
+
     /// Ends the threads after what they are sending.
     ///
     /// - Returns: What they sent.
     func stop() -> [Result] {
-        monitor.locked { isStopping = true }
-        monitor.broadcast()
+        end()
         for thread in threads { thread.join() }
         threads = []
         return monitor.locked { take() }

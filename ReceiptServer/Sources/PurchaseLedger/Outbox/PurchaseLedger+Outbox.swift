@@ -34,9 +34,11 @@ enum OutboxQuery {
         "SELECT account FROM accounts WHERE due_at > $1 ORDER BY due_at DESC LIMIT 100" + dialect.skippingRowLock
     }
 
-    /// The first pending event of the account `$1`.
+    /// The first pending event of the account `$1`, and whether an urgent one comes before it.
     static let first = """
-        SELECT id, event, attempts FROM outbox WHERE account = $1 AND state = 'pending' ORDER BY sequence LIMIT 1
+        SELECT id, event, attempts, CASE WHEN EXISTS (SELECT 1 FROM outbox AS urgent WHERE urgent.state = 'urgent'
+            AND urgent.account = $1 AND urgent.sequence < outbox.sequence) THEN 1 ELSE 0 END
+        FROM outbox WHERE account = $1 AND state = 'pending' ORDER BY sequence LIMIT 1
         """
 
     /// The urgent events that are due at `$1`, at most `$2`, also those that wait for longer than `$3`.
@@ -100,6 +102,11 @@ extension PurchaseLedger {
                     let account = try row.text(0)
                     guard let first = try connection.run(OutboxQuery.first, [.text(account)]).first else {
                         try connection.setDue(nil, account)
+                        continue
+                    }
+                    // An urgent event overtakes others, and none overtakes it.
+                    if try first.integer(3) == 1 {
+                        try connection.setDue(now + .seconds(1), account)
                         continue
                     }
                     try connection.setDue(now + lease, account)

@@ -93,6 +93,7 @@ extension PurchaseLedger {
                 var transaction = try LedgerTransaction(
                     recording: brought, policy, connection, .reconciliation, at: now)
                 try transaction.decide()
+                try transaction.tellRefund(notification)
                 kinds.set(transaction.events.map(\.kind.rawValue))
                 // Ends the transaction without a trace.
                 throw .trial

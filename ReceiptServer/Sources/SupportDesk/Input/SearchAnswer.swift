@@ -170,7 +170,14 @@ struct SearchAnswer {
     private mutating func addEvidence(of attempts: [AttemptFact], _ desk: SupportDesk) throws(LedgerError) {
         guard decision == nil else { return }
         for attempt in attempts where attempt.isEvidenceKept && attempt.isRefused {
-            guard let bytes = try desk.ledger.keptEvidence(attempt.digest) else { continue }
+            let kept: [UInt8]?
+            do throws(LedgerError) {
+                kept = try desk.ledger.keptEvidence(attempt.digest)
+            } catch  where error.code == .storeFailed {
+                // It is damaged, and costs the clerk this report alone.
+                continue
+            }
+            guard let bytes = kept else { continue }
             evidence = [bytes]
             decision = desk.verifier.decision(on: evidence, at: now, productTypes: desk.productTypes)
             return

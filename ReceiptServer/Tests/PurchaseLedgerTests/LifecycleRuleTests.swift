@@ -1,0 +1,370 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import Foundation
+import LedgerTestSupport
+@testable import PurchaseLedger
+import Testing
+
+/// What lifecycle events must not tell, or not twice.
+@Suite struct LifecycleRuleTests {
+    private static func withLedger(
+        _ place: Place, orders: Bool = false, _ body: (PurchaseLedger) throws -> Void
+    ) throws {
+        var policy = LedgerPolicy()
+        policy.lifecycleEvents = true
+        policy.orders = orders ? OrderPolicy() : nil
+        try place.withLedger(policy, body)
+    }
+
+    private static func subscribed() -> (PurchaseHistory, PurchaseHistory.Subscription) {
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let subscription = history.subscribe(to: "basic", in: "group", for: .days(30), at: day(0))
+        return (history, subscription)
+    }
+
+    private static func renewal(
+        of original: String = "1", product: String = "basic", signed: Double, ends: Double,
+        _ change: (inout JWSBuilder) -> Void = { _ in }
+    ) throws -> VerifiedEvidence {
+        var builder = JWSBuilder.renewalInfo(
+            productID: product, originalTransactionID: original, signedDate: day(signed))
+        builder.renewalDate = day(ends)
+        change(&builder)
+        return try Minted.evidence(builder)
+    }
+
+    private static func period(
+        _ id: String, of original: String, from start: Double, signed: Double? = nil,
+        _ change: (inout JWSBuilder) -> Void = { _ in }
+    ) throws -> VerifiedEvidence {
+        try Minted.evidence(builder(id, of: original, from: start, signed: signed, change))
+    }
+
+    private static func builder(
+        _ id: String, of original: String, from start: Double, signed: Double? = nil,
+        _ change: (inout JWSBuilder) -> Void = { _ in }
+    ) -> JWSBuilder {
+        var builder = JWSBuilder.transaction(
+            bundleID: Minted.bundleID, productID: "basic", transactionID: id, signedDate: day(signed ?? start))
+        builder.originalTransactionID = original
+        builder.productType = .autoRenewableSubscription
+        builder.subscriptionGroupID = "group"
+        builder.webOrderLineItemID = "9" + id
+        builder.purchaseDate = day(start)
+        builder.expiresDate = day(start + 30)
+        change(&builder)
+        return builder
+    }
+
+    @Test(arguments: Place.available)
+    func `what ended before the account was granted anything is not told, in any order`(_ place: Place) throws {
+        let period = try Self.period("1", of: "1", from: 0, signed: 1)
+        let off = try Self.renewal(signed: 35, ends: 30) {
+            ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled)
+        }
+        var seen: [[String]] = []
+        for order in [[period, off], [off, period]] {
+            try Self.withLedger(place) { ledger in
+                for (index, piece) in order.enumerated() {
+                    _ = try ledger.redeem(piece, for: "anna", at: day(40 + Double(index)))
+                }
+                seen.append(try ledger.told("anna").map(\.kind))
+            }
+        }
+        #expect(seen[0] == seen[1])
+        #expect(!seen[0].contains("expired") && !seen[1].contains("expired"), "\(seen)")
+    }
+
+    @Test(arguments: Place.available)
+    func `what Apple gave up on has not recovered, also if it was refunded`(_ place: Place) throws {
+        for isRefunded in [false, true] {
+            try Self.withLedger(place) { ledger in
+                _ = try ledger.redeem(Self.period("1", of: "1", from: 0), for: "anna", at: day(0))
+                _ = try ledger.redeem(
+                    Self.renewal(signed: 30, ends: 30) { $0.isInBillingRetryPeriod = true }, for: "anna", at: day(30))
+                if isRefunded {
+                    _ = try ledger.redeem(
+                        Self.period("1", of: "1", from: 0, signed: 40) {
+                            ($0.revocationDate, $0.revocationReason) = (day(40), .other)
+                        }, for: "anna", at: day(40))
+                }
+                _ = try ledger.redeem(
+                    Self.renewal(signed: 90, ends: 30) {
+                        ($0.isInBillingRetryPeriod, $0.autoRenewStatus, $0.expirationIntent) =
+                            (false, .off, .billingError)
+                    }, for: "anna", at: day(90))
+                let kinds = try ledger.told("anna").map(\.kind)
+                #expect(!kinds.contains("recovered"), "refunded \(isRefunded): \(kinds)")
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a charge within a grace period recovers, also if only the purchase tells of it`(_ place: Place) throws {
+        var (history, subscription) = Self.subscribed()
+        history.failToRenew(subscription, gracePeriod: .seconds(16 * 86_400))
+        let second = history.renew(subscription, at: day(35))
+        let first = try history.evidence(subscription.firstPeriod, signedAt: day(0))
+        let renewed = try history.evidence(second, signedAt: day(36))
+        let failed = try #require(
+            history.verifiedNotifications(through: day(31)).first { $0.type == .didFailToRenew })
+        // The notification of the charge is lost.
+        try Self.withLedger(place) { ledger in
+            _ = try ledger.redeem(first, for: "anna", at: day(0))
+            try ledger.record(failed, at: day(30))
+            _ = try ledger.redeem(renewed, for: "anna", at: day(36))
+            let kinds = try ledger.told("anna").map(\.kind)
+            #expect(kinds.contains("recovered"), "charge seen later: \(kinds)")
+        }
+        // That of the failure is late.
+        try Self.withLedger(place) { ledger in
+            _ = try ledger.redeem(first, for: "anna", at: day(0))
+            _ = try ledger.redeem(renewed, for: "anna", at: day(36))
+            try ledger.record(failed, at: day(37))
+            let kinds = try ledger.told("anna").map(\.kind)
+            #expect(!kinds.contains("billing-issue"), "charge seen before: \(kinds)")
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `renewal information from before the newest period says nothing of it`(_ place: Place) throws {
+        try Self.withLedger(place) { ledger in
+            _ = try ledger.redeem(
+                Self.renewal(signed: 31, ends: 30) { ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled) },
+                for: "zoe", at: day(31))
+            _ = try ledger.redeem(Self.period("2", of: "1", from: 40), for: "anna", at: day(40))
+            let told = try ledger.told("anna")
+            #expect(
+                told.map(\.kind) == ["granted"],
+                "\(told.map { ($0.kind, $0.text("happened_at"), $0.text("purchase_date")) })")
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a subscription can end twice, also if the period between is not known`(_ place: Place) throws {
+        try Self.withLedger(place) { ledger in
+            _ = try ledger.redeem(Self.period("1", of: "1", from: 0), for: "anna", at: day(0))
+            _ = try ledger.redeem(
+                Self.renewal(signed: 31, ends: 30) { ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled) },
+                for: "anna", at: day(31))
+            _ = try ledger.redeem(Self.renewal(signed: 45, ends: 70), for: "anna", at: day(45))
+            _ = try ledger.redeem(
+                Self.renewal(signed: 71, ends: 70) { ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled) },
+                for: "anna", at: day(71))
+            let kinds = try ledger.told("anna").map(\.kind)
+            #expect(kinds == ["granted", "cancelled", "expired", "uncancelled", "cancelled", "expired"], "\(kinds)")
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a period ends, also if the renewal was refunded before it began`(_ place: Place) throws {
+        try Self.withLedger(place) { ledger in
+            _ = try ledger.redeem(Self.period("1", of: "1", from: 0), for: "anna", at: day(0))
+            _ = try ledger.redeem(Self.period("2", of: "1", from: 30, signed: 29.5), for: "anna", at: day(29.5))
+            _ = try ledger.redeem(
+                Self.period("2", of: "1", from: 30, signed: 29.8) {
+                    ($0.revocationDate, $0.revocationReason) = (day(29.8), .other)
+                }, for: "anna", at: day(29.8))
+            for signed in [31.0, 61] {
+                _ = try ledger.redeem(
+                    Self.renewal(signed: signed, ends: 30) {
+                        ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled)
+                    }, for: "anna", at: day(signed))
+            }
+            let kinds = try ledger.told("anna").map(\.kind)
+            #expect(kinds.contains("expired"), "\(kinds)")
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a request that a refund answered is not told late`(_ place: Place) throws {
+        for isReversed in [true, false] {
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let coins = history.buyConsumable("coins", quantity: 4, at: day(0))
+            history.requestRefund(of: coins, at: day(1))
+            if isReversed {
+                history.refund(coins, at: day(2))
+                history.reverseRefund(of: coins, at: day(3))
+            } else {
+                history.refund(coins, at: day(2), percentage: 50_000)
+            }
+            let sent = try history.verifiedNotifications(through: day(5))
+            let index = try #require(sent.firstIndex { $0.type == .consumptionRequest })
+            var late = sent
+            late.append(late.remove(at: index))
+            try Self.withLedger(place) { ledger in
+                _ = try ledger.redeem(history.evidence(coins, signedAt: day(0)), for: "anna", at: day(0))
+                for notification in late { try ledger.record(notification, at: day(6)) }
+                let kinds = try ledger.told("anna").map(\.kind)
+                #expect(!kinds.contains("refund-requested"), "reversed \(isReversed): \(kinds)")
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a request is not told late after a refund that a client brought`(_ place: Place) throws {
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let coins = history.buyConsumable("coins", quantity: 4, at: day(0))
+        history.requestRefund(of: coins, at: day(1))
+        history.refund(coins, at: day(2), percentage: 50_000)
+        let request = try #require(
+            history.verifiedNotifications(through: day(1.5)).first { $0.type == .consumptionRequest })
+        try Self.withLedger(place) { ledger in
+            _ = try ledger.redeem(history.evidence(coins, signedAt: day(0)), for: "anna", at: day(0))
+            _ = try ledger.redeem(history.evidence(coins, signedAt: day(3)), for: "anna", at: day(3))
+            try ledger.record(request, at: day(4))
+            let kinds = try ledger.told("anna").map(\.kind)
+            #expect(kinds == ["granted", "adjusted"], "\(kinds)")
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `nothing overtakes a request for a refund at which the closure threw`(_ place: Place) throws {
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let coins = history.buyConsumable("coins", at: day(0))
+        history.requestRefund(of: coins, at: day(1))
+        history.declineRefund(of: coins, at: day(2))
+        try Self.withLedger(place) { ledger in
+            _ = try ledger.redeem(history.evidence(coins, signedAt: day(0)), for: "anna", at: day(0))
+            for notification in try history.verifiedNotifications(through: day(5)) {
+                try ledger.record(notification, at: day(3))
+            }
+            let seen = Guarded((kinds: [String](), hasFailed: false))
+            struct Refusal: Error {}
+            let delivery = EventDelivery(ledger) { event in
+                try seen.withLock {
+                    if event.kind == .refundRequested, !$0.hasFailed {
+                        $0.hasFailed = true
+                        throw Refusal()
+                    }
+                    $0.kinds.append(event.kind.rawValue)
+                }
+            }
+            let thread = Thread { delivery.run { _ in } }
+            thread.start()
+            let deadline = ContinuousClock.now + .seconds(10)
+            while try ledger.outboxCounts().pending > 0, ContinuousClock.now < deadline { usleep(20_000) }
+            delivery.stop()
+            while !thread.isFinished { usleep(10_000) }
+            let kinds = seen.withLock { $0.kinds }
+            let request = kinds.firstIndex(of: "refund-requested") ?? 9
+            #expect(request < kinds.firstIndex(of: "refund-declined") ?? 0, "\(kinds)")
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a request for a refund goes to the account that was granted the purchase`(_ place: Place) throws {
+        try Self.withLedger(place) { ledger in
+            _ = try ledger.redeem(Self.period("2", of: "2", from: 0), for: "ben", at: day(1))
+            _ = try ledger.redeem(Self.period("1", of: "1", from: 0), for: "anna", at: day(2))
+            _ = try ledger.redeem(
+                Self.period("3", of: "2", from: 30) { $0.payload["previousOriginalTransactionId"] = "1" },
+                for: "ben", at: day(31))
+            #expect(try ledger.owner(of: "1", bundleID: Minted.bundleID) == "anna")
+            let signed = try Self.builder("1", of: "1", from: 0, signed: 32).signed(by: Minted.authority.get())
+            try ledger.record(
+                Minted.notification(
+                    .notification(
+                        .consumptionRequest, bundleID: Minted.bundleID, transaction: signed, signedDate: day(32))),
+                at: day(32))
+            let (annas, bens) = (try ledger.told("anna").map(\.kind), try ledger.told("ben").map(\.kind))
+            #expect(annas.contains("refund-requested") && !bens.contains("refund-requested"), "\(annas) \(bens)")
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `what a transfer with tokens tells carries them`(_ place: Place) throws {
+        try Self.withLedger(place, orders: true) { ledger in
+            let token = try ledger.token(for: "anna").token
+            var history = PurchaseHistory(bundleID: Minted.bundleID, appAccountToken: token.description)
+            let subscription = history.subscribe(to: "basic", in: "group", for: .days(30), at: day(0))
+            history.turnOffRenewal(of: subscription, at: day(5))
+            for notification in try history.verifiedNotifications(through: day(6)) {
+                try ledger.record(notification, at: day(6))
+            }
+            #expect(try ledger.told("anna").map { $0.text("account_token") } == [token.description, token.description])
+            try ledger.transfer(from: "anna", to: "ben", movesTokens: true, reason: "merged", at: day(7))
+            let told = try ledger.told("ben").map { ($0.kind, $0.text("account_token")) }
+            #expect(told.map(\.0) == ["granted", "cancelled"])
+            #expect(told.map(\.1) == [token.description, token.description])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `of two families of an account that turn out to be one, nothing is told again`(_ place: Place) throws {
+        try Self.withLedger(place) { ledger in
+            _ = try ledger.redeem(Self.period("1", of: "1", from: 0), for: "anna", at: day(1))
+            _ = try ledger.redeem(Self.period("2", of: "2", from: 30), for: "anna", at: day(31))
+            _ = try ledger.redeem(
+                Self.renewal(of: "2", signed: 32, ends: 60) { $0.autoRenewStatus = .off }, for: "anna", at: day(32))
+            #expect(try ledger.told("anna").map(\.kind) == ["granted", "granted", "cancelled"])
+            _ = try ledger.redeem(
+                Self.period("2", of: "2", from: 30, signed: 33) { $0.payload["previousOriginalTransactionId"] = "1" },
+                for: "anna", at: day(33))
+            let kinds = try ledger.told("anna").map(\.kind)
+            #expect(kinds.count { $0 == "cancelled" } == 1, "\(kinds)")
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `of two families that nobody owns and that turn out to be one, nothing is listed again`(_ place: Place) throws
+    {
+        func notify(_ ledger: PurchaseLedger, _ period: JWSBuilder, _ renewal: JWSBuilder?, _ date: Double) throws {
+            var parts = try JWSBuilder.notification(
+                .didChangeRenewalStatus, bundleID: Minted.bundleID,
+                transaction: period.signed(by: Minted.authority.get()), signedDate: day(date))
+            if let renewal {
+                parts = try JWSBuilder.notification(
+                    .didChangeRenewalStatus, bundleID: Minted.bundleID,
+                    transaction: period.signed(by: Minted.authority.get()),
+                    renewalInfo: renewal.signed(by: Minted.authority.get()), signedDate: day(date))
+            }
+            parts.payload["notificationUUID"] = .string("uuid-\(date)")
+            try ledger.record(Minted.notification(parts), at: day(date))
+        }
+        try Self.withLedger(place) { ledger in
+            var off = JWSBuilder.renewalInfo(productID: "basic", originalTransactionID: "2", signedDate: day(32))
+            (off.autoRenewStatus, off.renewalDate) = (.off, day(60))
+            try notify(ledger, Self.builder("1", of: "1", from: 0), nil, 1)
+            try notify(ledger, Self.builder("2", of: "2", from: 30), off, 32)
+            try notify(
+                ledger,
+                Self.builder("2", of: "2", from: 30, signed: 33) { $0.payload["previousOriginalTransactionId"] = "1" },
+                nil, 33)
+            let kinds = try ledger.unownedEvents().map { try ToldEvent($0).kind }
+            #expect(kinds == ["cancelled"], "\(kinds)")
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a dry run names requests for refunds`(_ place: Place) throws {
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let coins = history.buyConsumable("coins", at: day(0))
+        history.requestRefund(of: coins, at: day(1))
+        let request = try #require(
+            history.verifiedNotifications(through: day(5)).first { $0.type == .consumptionRequest })
+        try Self.withLedger(place) { ledger in
+            _ = try ledger.redeem(history.evidence(coins, signedAt: day(0)), for: "anna", at: day(0))
+            var tried = TriedNotifications()
+            let tries = try ledger.trial(fromHistory: request, after: &tried, at: day(2))
+            _ = try ledger.record(
+                fromHistory: request, of: AskedApp(.production, Minted.bundleID), at: day(2))
+            #expect(try ledger.told("anna").map(\.kind) == ["granted", "refund-requested"])
+            #expect(tries == ["refund-requested"], "\(tries ?? [])")
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `of a grant that was taken back in the database, events say nothing is left`(_ place: Place) throws {
+        try Self.withLedger(place) { ledger in
+            _ = try ledger.redeem(Self.period("1", of: "1", from: 0), for: "anna", at: day(0))
+            try ledger.store.write { (connection) throws(LedgerError) in
+                _ = try connection.run("UPDATE grants SET voided_at = 1, quantity = 0")
+            }
+            _ = try ledger.redeem(
+                Self.renewal(signed: 5, ends: 30) { $0.autoRenewStatus = .off }, for: "anna", at: day(5))
+            let told = try ledger.told("anna")
+            #expect(told.map(\.kind) == ["granted", "cancelled"] && told.last?.number("quantity") == 0)
+        }
+    }
+}
