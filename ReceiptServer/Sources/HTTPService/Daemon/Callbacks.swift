@@ -1,7 +1,7 @@
 import CMicrohttpd
 import StrictText
 
-// The functions that libmicrohttpd calls, and what they know of a request. Its pointers are valid during a call.
+// The functions that libmicrohttpd calls, and their data about a request. Its pointers are valid only during a call.
 
 /// The first line and the headers of a request.
 @safe
@@ -9,7 +9,7 @@ struct ReceivedHeaders {
     private let connection: OpaquePointer
     let method: String
     let path: String
-    /// Whether the version follows the path and the query as libmicrohttpd shows them: a NUL would end them early.
+    /// Whether the version directly follows the path and query. A NUL in them would cut them off.
     private let hasWholeTarget: Bool
     private let isHTTP10: Bool
 
@@ -21,16 +21,16 @@ struct ReceivedHeaders {
         hasWholeTarget = known.endOfTarget == UInt(bitPattern: version)
         isHTTP10 = unsafe String(cString: version).hasSameBytes(as: "HTTP/1.0")
         unsafe self.method = String(cString: method)
-        // Bytes that are no UTF-8 are in no route's path, and must not become another text that is.
+        // Bytes that aren't UTF-8 match no route. Don't repair them into text that does.
         unsafe self.path = String(validatingCString: path) ?? ""
     }
 
     /// Whether the request has exactly one target and at most one host.
     var hasClearTarget: Bool { unsafe hasWholeTarget && http_framing(connection).host_count <= 1 }
 
-    /// Whether the end of the body is stated in no more than one way, and the length that a header states.
+    /// Whether the end of the body is stated in only one way, and the length that a header states.
     ///
-    /// HTTP/1.0 has no chunks (RFC 9112, 6.1).
+    /// HTTP/1.0 has no chunked encoding (RFC 9112, 6.1).
     var framing: (isClear: Bool, length: Int?) {
         let framing = unsafe http_framing(connection)
         let length = unsafe framing.content_length.map { unsafe Int(String(cString: $0)) ?? .max }
@@ -38,9 +38,9 @@ struct ReceivedHeaders {
         return (isClear, length)
     }
 
-    /// Returns a header or a member of the query; `nil` if there is none.
+    /// Returns a header or query item, or `nil` if the request doesn't have it.
     ///
-    /// - Throws: ``FieldFault`` if it is there twice, or if it is no valid text.
+    /// - Throws: ``FieldFault`` if it occurs twice or isn't valid text.
     func field(_ place: Request.Field.Place, _ name: String) throws(FieldFault) -> Request.Field? {
         let found: http_value
         switch place {
@@ -55,13 +55,13 @@ struct ReceivedHeaders {
     }
 }
 
-/// A header or a member of the query that can be understood in two ways, or not at all.
+/// A header or query item that is ambiguous or unreadable.
 struct FieldFault: Error {
-    /// As the route names it.
+    /// The name as the route spells it.
     let name: String
 }
 
-/// A connection that is suspended, and goes on.
+/// A suspended connection that can be resumed.
 @safe
 private struct SuspendedConnection: @unchecked Sendable {
     private let connection: OpaquePointer
@@ -111,7 +111,7 @@ func daemonHandler(
 }
 
 extension HTTPDaemon {
-    /// - Parameter ends: Whether the connection ends after the answer.
+    /// - Parameter ends: Whether to close the connection after the answer.
     @unsafe
     fileprivate func send(
         _ response: Response, to connection: OpaquePointer, _ exchange: Exchange, ends: Bool
@@ -131,7 +131,7 @@ extension HTTPDaemon {
     }
 }
 
-/// Is called with the path and the query, before libmicrohttpd takes them apart.
+/// libmicrohttpd calls this with the path and the query before it takes them apart.
 func daemonTargetReceived(
     _ target: UnsafePointer<CChar>?, _ connection: OpaquePointer?
 ) -> UnsafeMutableRawPointer? {

@@ -7,25 +7,25 @@ import Darwin
 #endif
 import Synchronization
 
-/// An open connection, and the time until which its client must have done what it is waited for.
+/// An open connection, and the deadline for its client's next step.
 ///
-/// libmicrohttpd's own time limit counts from the last byte: a client that sends one byte a second is never too late.
-/// This one counts from the beginning.
+/// libmicrohttpd's own time limit restarts with every byte, so a client that sends one byte a second is never too late.
+/// This one counts from the beginning of the step.
 final class Connection: @unchecked Sendable {
-    /// What the client is waited for.
+    /// The step that the client must complete.
     enum Phase: UInt64, CaseIterable, Sendable {
-        /// The client does not matter: a request is being answered.
+        /// None: the server is making the answer.
         case none
         case headers, body, answer, idle
     }
 
     let socket: CInt
-    /// Whether there were too many connections when this one came.
+    /// Whether this connection exceeded the limit when it was accepted.
     let isExcess: Bool
-    /// The address in libmicrohttpd's buffer where the version should follow the path and the query. Only the
-    /// connection's thread of the daemon uses it.
+    /// The address in libmicrohttpd's buffer where the version should follow the path and the query. Only the daemon's
+    /// thread for this connection uses it.
     var endOfTarget: UInt = 0
-    /// The phase in the lowest three bits, and above them the time in milliseconds at which it ends.
+    /// The phase in the lowest three bits, and its deadline in milliseconds in the others.
     private let deadline: Atomic<UInt64>
 
     init(socket: CInt, isExcess: Bool) {
@@ -41,26 +41,26 @@ final class Connection: @unchecked Sendable {
 
     func enterNoPhase() { deadline.store(0, ordering: .relaxed) }
 
-    /// The phase that should have ended; `nil` if the client is not too late.
+    /// The phase whose deadline has passed, or `nil` if the client is in time.
     func lateness(at milliseconds: UInt64) -> Phase? {
         let value = deadline.load(ordering: .relaxed)
         guard value >> 3 <= milliseconds, let phase = Phase(rawValue: value & 7), phase != .none else { return nil }
         return phase
     }
 
-    /// Whether no request is under way. When the service stops, such a connection has little time left.
+    /// Whether no request is under way. When the service stops, such a connection gets only a little more time.
     var isIdle: Bool { deadline.load(ordering: .relaxed) & 7 == Phase.idle.rawValue }
 
-    /// Whether the client has ended the connection, and sent nothing else before. While a request waits, nobody else
-    /// reads from the socket.
+    /// Whether the client has closed the connection without sending more. No other thread reads from the socket while a
+    /// request waits.
     var isGone: Bool {
         var byte: UInt8 = 0
         let count = unsafe recv(socket, &byte, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT))
         return count == 0 || count < 0 && errno == ECONNRESET
     }
 
-    /// Makes the daemon see that the connection has ended. Only a socket that is still open may be shut down: its
-    /// number may be another's.
+    /// Makes the daemon see that the connection has ended. Call it only while the socket is open: its number can be
+    /// reused.
     func shutDown() { _ = shutdown(socket, CInt(SHUT_RDWR)) }
 }
 
@@ -91,10 +91,10 @@ final class ConnectionTable: Sendable {
         _ = connections.withLock { $0.removeValue(forKey: ObjectIdentifier(connection)) }
     }
 
-    /// Ends the connections whose client is too late. While it runs, no socket is closed.
+    /// Shuts down the connections whose client is too late. No socket is closed while it runs.
     ///
-    /// - Parameter isOver: Whether another connection is to end.
-    /// - Returns: The number of connections that were late in each phase.
+    /// - Parameter isOver: Returns whether to shut down a connection that isn't late.
+    /// - Returns: The number of late connections by phase.
     func shutDownLate(alsoWhere isOver: (Connection) -> Bool = { _ in false }) -> [Connection.Phase: Int] {
         let now = System.monotonicMilliseconds
         return connections.withLock { connections in
@@ -102,7 +102,7 @@ final class ConnectionTable: Sendable {
             for connection in connections.values {
                 if let phase = connection.lateness(at: now) {
                     late[phase, default: 0] += 1
-                    // A client that is late again has had its answer.
+                    // Don't count this connection as late a second time.
                     connection.enterNoPhase()
                     connection.shutDown()
                 } else if isOver(connection) {

@@ -2,36 +2,36 @@ import LargeMemory
 
 /// A request that is being received or answered.
 ///
-/// One thread at a time uses it: the connection's thread of the daemon, and a thread of the queue while the daemon has
-/// suspended the connection.
+/// Only one thread uses it at a time: the daemon's thread for the connection or, while the connection is suspended, a
+/// thread of the queue.
 final class Exchange: @unchecked Sendable {
     enum State {
         /// The body is being received.
         case receiving
         /// A thread of the queue makes the answer.
         case queued
-        /// The answer is made.
+        /// The answer is ready.
         case answered(Response)
         /// The daemon has the answer.
         case sent
     }
 
     let connection: Connection
-    /// The index of the route; `nil` if there is none.
+    /// The index of the route, or `nil` if no route matches.
     let route: Int?
     var request: Request
     var state = State.receiving
-    /// What is wrong with the request, whatever its body is.
+    /// The reason to refuse the request regardless of its body.
     var refusal: Response?
-    /// The number of bytes received, also of what is not kept.
+    /// The number of bytes received, including those that were dropped.
     var bodyByteCount = 0
-    /// The bytes of the memory budget that it has.
+    /// The number of bytes taken from the memory budget.
     private var heldByteCount = 0
     private let memory: MemoryBudget
-    /// When the request was complete.
+    /// The time when the request was complete, in nanoseconds.
     var start: UInt64 = 0
 
-    /// - Parameter memory: What the requests of its lane share.
+    /// - Parameter memory: The budget that the requests of the lane share.
     init(
         _ connection: Connection, route: Int?, _ request: Request, _ memory: MemoryBudget, refusal: Response? = nil
     ) {
@@ -42,33 +42,33 @@ final class Exchange: @unchecked Sendable {
         self.refusal = refusal
     }
 
-    /// Keeps a part of the body, unless the request is refused already.
+    /// Appends a part of the body, unless the request has already been refused.
     func receive(_ bytes: UnsafeRawBufferPointer, _ limits: ServiceLimits) {
         bodyByteCount += bytes.count
         guard refusal == nil else { return }
         if bodyByteCount > limits.maximumBodyByteCount {
             refuse(.tooLarge(limit: limits.maximumBodyByteCount))
         } else if hasLargeBody {
-            // What a client has sent counts, and not that it began: whoever stalls takes no more than that.
+            // Only received bytes count against the budget, so a client that stalls holds no more than it sent.
             if memory.take(bodyByteCount - heldByteCount) {
                 heldByteCount = bodyByteCount
             } else {
                 refuse(Response(HTTPFault.memoryFull))
             }
         }
-        // The capacity grows with what comes, and not with what a header promises.
+        // The capacity grows with the received bytes: a header can promise any length.
         if refusal == nil { unsafe LargeMemory.append(bytes, to: &request.body) }
     }
 
     var hasLargeBody: Bool { bodyByteCount > ServiceLimits.largeBodyByteCount }
 
-    /// Answers with an error. Reads and drops the rest of the body, since a client that is still sending does not read.
+    /// Answers with an error. Reads and drops the rest of the body, because a client doesn't read while it sends.
     func refuse(_ response: Response) {
         refusal = response
         release()
     }
 
-    /// The answer to a request that is not begun when its turn comes; `nil` if it is.
+    /// Returns the answer to a request that is refused when its turn comes, or `nil` if it should run.
     func refusal(at turn: WorkQueue.Turn) -> Response? {
         if turn == .tooLate { return Response(HTTPFault.queueTimeout) }
         let waited = System.monotonicNanoseconds - start

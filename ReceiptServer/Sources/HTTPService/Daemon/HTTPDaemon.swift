@@ -10,7 +10,7 @@ import Musl
 import Darwin
 #endif
 
-/// What the requests of one lane share, and no others.
+/// The resources of one lane, shared by its requests only.
 struct LaneResources {
     let queue: WorkQueue
     let memory: MemoryBudget
@@ -25,7 +25,7 @@ struct LaneResources {
 
 /// A listener that answers with the routes of a table, on threads of GNU libmicrohttpd.
 ///
-/// Those threads use it until ``stop(within:)`` has returned. Do not release it before.
+/// Those threads use it until ``stop(within:)`` has returned: don't release it before.
 @safe
 package final class HTTPDaemon: @unchecked Sendable {
     let routes: RouteTable
@@ -34,7 +34,7 @@ package final class HTTPDaemon: @unchecked Sendable {
     package let metrics: ServiceMetrics
     let connections = ConnectionTable()
     private let lanes: [Lane: LaneResources]
-    /// By the index of a route.
+    /// The lane of each route, by the route's index.
     private let lanesOfRoutes: [LaneResources]
     let state: ServiceState
     /// The address on which it listens.
@@ -43,7 +43,7 @@ package final class HTTPDaemon: @unchecked Sendable {
     /// Only the thread that starts and stops the daemon uses it.
     private var daemon: OpaquePointer?
 
-    /// Starts to listen.
+    /// Starts listening.
     package init(
         _ address: ListenAddress, _ routes: RouteTable, _ limits: ServiceLimits, _ log: ServiceLog,
         _ state: ServiceState
@@ -56,7 +56,7 @@ package final class HTTPDaemon: @unchecked Sendable {
         self.address = socket.address
         listeningSocket = socket.descriptor
         metrics = ServiceMetrics(routes)
-        // Any route may have a large body.
+        // Any route can receive a large body, which the processor lane answers.
         let used = Set(routes.routes.map(\.lane) + [.processor])
         let lanes = Dictionary(
             uniqueKeysWithValues: used.map { ($0, LaneResources(limits, $0, laneCount: used.count)) })
@@ -88,18 +88,18 @@ package final class HTTPDaemon: @unchecked Sendable {
 
     package var connectionCount: Int { connections.count }
 
-    /// The metrics of this daemon and of its routes as text.
+    /// Returns the metrics of this daemon and its routes as text.
     package func metricsText(_ others: [MetricFamily]) -> String {
         metrics.text(
             connectionCount: connections.count,
             lanes: lanes.mapValues { ($0.queue.occupiedCount, $0.memory.usedByteCount) }, others: others)
     }
 
-    /// The number of requests that have a place.
+    /// The number of requests that have a slot.
     var queuedCount: Int { lanes.values.reduce(0) { $0 + $1.queue.occupiedCount } }
 
-    /// Ends the connections of clients that are too late, and answers requests that have waited too long. Call it a few
-    /// times a second.
+    /// Closes the connections of clients that are too late, and answers requests that have waited too long. Call it a
+    /// few times a second.
     package func closeLateConnections() {
         for lane in lanes.values { lane.queue.dropLate() }
         let late = connections.shutDownLate()
@@ -111,18 +111,18 @@ package final class HTTPDaemon: @unchecked Sendable {
         }
     }
 
-    /// Accepts no more connections, answers what has been and is being sent, and ends.
+    /// Stops accepting connections, answers the requests that are under way, and ends.
     ///
-    /// Connections that wait in the system are accepted first, and those that are being made get 50 milliseconds. One
-    /// without a request gets two seconds, or half of the time, for the one that its client may just be sending.
+    /// Connections in the system's backlog are accepted first, and those being made get 50 milliseconds. A connection
+    /// without a request gets two seconds, or half of `time` if that is less, in case its client is sending one.
     ///
     /// - Returns: The number of connections that were cut when the time was over.
     package func stop(within time: Duration) -> Int {
         let start = System.monotonicMilliseconds
         let end = start + time.milliseconds
         let idleEnd = start + min(2000, time.milliseconds / 2)
-        // Until the socket is closed, no answer says that its connection ends: a client that connects anew would wait
-        // for a second.
+        // While the socket still listens, answers must not say that the connection closes: a client that reconnected
+        // would wait for a second.
         http_refuse_new(listeningSocket)
         usleep(UInt32(min(time.milliseconds, 50)) * 1000)
         state.stop()
@@ -134,11 +134,11 @@ package final class HTTPDaemon: @unchecked Sendable {
             usleep(20_000)
         }
         let cut = connections.count
-        // All are asked, also when one hangs.
+        // Stop every queue, even if one hangs.
         let hasEnded = lanes.values.map { $0.queue.stop(by: end) }
         guard hasEnded.allSatisfy(\.self) else {
-            // A connection whose job hangs stays suspended, and libmicrohttpd refuses to stop before it goes on.
-            // The hung job still uses the daemon, so it is never released.
+            // A connection whose job hangs stays suspended, and libmicrohttpd can't stop until it is resumed. The hung
+            // job still uses the daemon, so it is never released.
             _ = connections.shutDownLate { _ in true }
             _ = unsafe Unmanaged.passRetained(self)
             return cut
@@ -147,7 +147,7 @@ package final class HTTPDaemon: @unchecked Sendable {
         return cut
     }
 
-    /// Accepts what has connected and waits in the system. The system would cut it when the socket is closed.
+    /// Accepts the connections in the system's backlog, which the system would cut when the socket is closed.
     private func adoptWaitingConnections() {
         while unsafe http_adopt(daemon, listeningSocket) != 0 {}
     }
@@ -159,7 +159,7 @@ extension HTTPDaemon {
     func connectionStarted(socket: CInt) -> Connection {
         let connection = connections.insert(socket: socket, limit: limits.maximumConnectionCount)
         metrics.countConnection(isExcess: connection.isExcess)
-        // A connection that will only be refused, because there are too many, gets little time.
+        // An excess connection is only refused, so it gets little time.
         connection.enter(.headers, for: connection.isExcess ? min(limits.headerTime, .seconds(1)) : limits.headerTime)
         return connection
     }
@@ -168,7 +168,7 @@ extension HTTPDaemon {
 // MARK: - One request
 
 extension HTTPDaemon {
-    /// Looks at the headers of a request.
+    /// Examines the headers of a request.
     func begin(_ connection: Connection, _ request: ReceivedHeaders) -> (Exchange, answersAtOnce: Bool) {
         connection.enter(.body, for: limits.bodyTime)
         func refused(_ route: Int?, _ response: Response) -> Exchange {
@@ -180,7 +180,7 @@ extension HTTPDaemon {
             return (refused(nil, Response(HTTPFault.tooManyConnections)), true)
         }
         let framing = request.framing
-        // A proxy in front may have understood another end of the body than libmicrohttpd.
+        // A proxy in front may have found a different end of the body than libmicrohttpd.
         guard request.hasClearTarget else {
             return (refused(nil, Response(HTTPFault.ambiguousRequest)), true)
         }
@@ -217,10 +217,10 @@ extension HTTPDaemon {
         return (exchange, false)
     }
 
-    /// Answers a request that is complete, or gives it to the queue.
+    /// Answers a complete request, or passes it to the queue.
     ///
-    /// - Parameter resume: Continues the connection when the queue has made the answer.
-    /// - Returns: The answer; `nil` if the queue makes it.
+    /// - Parameter suspend: Suspends the connection, and returns the function that resumes it.
+    /// - Returns: The answer, or `nil` if the queue makes it.
     func finish(_ exchange: Exchange, suspend: () -> @Sendable () -> Void) -> Response? {
         switch exchange.state {
         case .answered(let response): return response
@@ -235,7 +235,7 @@ extension HTTPDaemon {
         let route = routes.routes[index]
         if route.execution == .immediate, !exchange.hasLargeBody { return route.handler(exchange.request) }
         let queue = lanesOfRoutes[index].queue
-        // The owner of a large request is not looked for: that takes time, and large requests have few places anyway.
+        // Finding the owner of a large request takes time, and large requests have few slots anyway.
         let owner = exchange.hasLargeBody ? nil : route.owner(exchange.request)
         let share = WorkQueue.Share(owner: owner.map { UTF8Bytes($0) }, isLarge: exchange.hasLargeBody)
         guard queue.takePlace(share) else { return Response(HTTPFault.queueFull) }
@@ -249,7 +249,7 @@ extension HTTPDaemon {
         return nil
     }
 
-    /// Ends a request whose answer was sent, or whose connection has ended.
+    /// Ends a request after its answer was sent or its connection has closed.
     func end(_ exchange: Exchange, isAborted: Bool) {
         exchange.release()
         if exchange.bodyByteCount >= ServiceLimits.hugeBodyByteCount { http_return_freed() }
@@ -257,7 +257,7 @@ extension HTTPDaemon {
         exchange.connection.enter(.idle, for: limits.idleTime)
     }
 
-    /// Counts an answer that the daemon has.
+    /// Counts an answer that was passed to libmicrohttpd.
     func record(_ response: Response, of exchange: Exchange) {
         let end = System.monotonicNanoseconds
         let record = AnswerRecord(

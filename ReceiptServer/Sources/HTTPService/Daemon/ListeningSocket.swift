@@ -11,10 +11,10 @@ import Darwin
 /// A host and a port, as in `127.0.0.1:8080`, `localhost:8080` or `[::1]:8080`.
 package struct ListenAddress: Hashable, Sendable, CustomStringConvertible {
     package let host: String
-    /// 0 for any port that is free.
+    /// The port, or 0 for any free port.
     package let port: UInt16
 
-    /// - Returns: `nil` if the text is no host and port.
+    /// - Returns: `nil` if the text isn't a host and port.
     package init?(_ text: String) {
         guard let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")),
             let port = UInt16(text[text.index(after: colon)...]),
@@ -53,7 +53,7 @@ struct ListeningSocket {
     /// The address, with the port that the system chose.
     let address: ListenAddress
 
-    /// - Parameter backlog: The number of connections that wait in the system until they are accepted.
+    /// - Parameter backlog: The maximum number of connections that wait in the system to be accepted.
     init(_ address: ListenAddress, backlog: Int) throws(ListenError) {
         var hints = unsafe addrinfo()
         unsafe hints.ai_family = AF_UNSPEC
@@ -65,7 +65,7 @@ struct ListeningSocket {
             throw ListenError(address: address, reason: unsafe String(cString: gai_strerror(status)))
         }
         defer { unsafe freeaddrinfo(first) }
-        // A name such as `localhost` may have two addresses. The first counts.
+        // A name such as `localhost` can have two addresses. Use the first.
         let info = unsafe first.pointee
         let descriptor = unsafe http_socket_open(info.ai_family)
         func failure() -> ListenError {
@@ -75,7 +75,7 @@ struct ListeningSocket {
         }
         guard descriptor >= 0 else { throw failure() }
         var one: CInt = 1
-        // A service that restarts does not wait for the last connections of the one before it.
+        // A restarted service must not wait for the last connections of its predecessor.
         _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<CInt>.size))
         guard unsafe bind(descriptor, info.ai_addr, info.ai_addrlen) == 0 else { throw failure() }
         guard listen(descriptor, CInt(clamping: backlog)) == 0 else { throw failure() }
@@ -83,7 +83,7 @@ struct ListeningSocket {
         self.address = ListenAddress(host: address.host, port: Self.port(of: descriptor) ?? address.port)
     }
 
-    /// What is wrong, and what to do.
+    /// Returns what is wrong and how to fix it.
     private static func explanation(of error: CInt) -> String {
         let advice =
             switch error {
@@ -104,7 +104,7 @@ struct ListeningSocket {
             }
         }
         guard status == 0 else { return nil }
-        // The port is at the same place in both families.
+        // The port has the same offset in both address families.
         return unsafe withUnsafeBytes(of: &storage) {
             unsafe UInt16(bigEndian: $0.load(fromByteOffset: 2, as: UInt16.self))
         }

@@ -16,7 +16,7 @@ final class MemoryBudget: Sendable {
         return false
     }
 
-    /// Takes this many bytes, even beyond the limit: the answer exists already.
+    /// Takes this many bytes even if that exceeds the limit, for an answer that already exists.
     func takeAnyway(_ count: Int) { used.add(count, ordering: .relaxed) }
 
     func leave(_ count: Int) { used.subtract(count, ordering: .relaxed) }

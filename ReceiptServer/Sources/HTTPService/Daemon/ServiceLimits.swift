@@ -1,21 +1,21 @@
-/// What one client, or all of them, may take of a service.
+/// The limits on what one client, or all clients together, can use of a service.
 package struct ServiceLimits: Sendable {
     /// The maximum size of a body, in bytes.
     package var maximumBodyByteCount = 1 << 20
-    /// The maximum number of open connections. The answer to a request on another one is 503.
+    /// The maximum number of open connections. Requests on further connections are answered with 503.
     package var maximumConnectionCount = 4096
-    /// Whether there may be fewer connections, because the system allows fewer open files.
+    /// Whether the limit is lowered if the system allows fewer open files.
     package var allowsFewerConnections = true
-    /// The maximum number of requests of a lane that wait for a thread or are being answered. The answer to another one
-    /// is 503.
+    /// The maximum number of requests of a lane that wait for a thread or are being answered. Further requests are
+    /// answered with 503.
     package var queueCapacity = 256
-    /// The maximum time that a request waits for a thread of its lane. The answer to one that waits longer is 503, and
-    /// nothing is done.
+    /// The maximum time that a request waits for a thread of its lane. After that, it is answered with 503 and has no
+    /// effect.
     package var queueTime = Duration.seconds(5)
-    /// The maximum size of all large bodies and of the answers to queued requests together, in bytes. Lanes share it
-    /// equally. The answer to a body that exceeds it is 503.
+    /// The maximum total size of large bodies and of the answers to queued requests, in bytes, divided equally among
+    /// the lanes. A body that exceeds it is answered with 503.
     package var memoryByteCount = 256 << 20
-    /// The number of threads that read requests and write answers, and of those that compute answers to large ones.
+    /// The number of threads that read requests and write answers, and of those that answer large requests.
     package var threadCount = max(System.processorCount, 2)
     /// The maximum time from the connection until the end of the headers.
     package var headerTime = Duration.seconds(10)
@@ -28,21 +28,21 @@ package struct ServiceLimits: Sendable {
 
     package init() {}
 
-    /// A body beyond this size is answered by the queue, so that small requests do not wait for it.
+    /// The queue answers requests with a larger body, so that small requests don't wait for them.
     static let largeBodyByteCount = 64 << 10
 
-    /// After a body of this size, what it took is given back to the kernel: a receipt of 40 MB left 270 MB to an idle
+    /// The body size from which freed memory is returned to the kernel: a receipt of 40 MB left 270 MB with an idle
     /// service.
     static let hugeBodyByteCount = 16 << 20
 
-    /// A client that has gone is looked for only where a request waited so long: one that closed its half of the
-    /// connection early is answered else.
+    /// The wait after which the server checks whether the client has gone. It isn't checked earlier, so that a client
+    /// that half-closes its connection still gets an answer.
     static let noticeableWait = Duration.seconds(1)
 
     /// The number of threads that answer the requests of a lane.
     ///
-    /// Those of ``Lane/processor`` compute. The others wait for a database most of the time: there are as many as may
-    /// wait together, which share a commit, on a machine of any size. A thread that waits takes no processor.
+    /// Threads of ``Lane/processor`` compute. The number of others is the same on any machine: that many requests can
+    /// wait for a database together, and share a commit. A waiting thread uses no processor.
     func threadCount(of lane: Lane) -> Int {
         switch lane {
         case .processor: threadCount
@@ -51,23 +51,23 @@ package struct ServiceLimits: Sendable {
         }
     }
 
-    /// The number of threads of a lane that large requests may have. They compute for long: half of the processors are
-    /// left to the others.
+    /// The number of threads of a lane that large requests can use. Large requests compute for long, so half of the
+    /// processors are left to the others.
     func largeThreadCount(of lane: Lane) -> Int {
         lane == .processor ? threadCount : max(System.processorCount / 2, 1)
     }
 
-    /// The memory of each of `laneCount` lanes, in bytes. One body always fits.
+    /// Returns the memory of each of `laneCount` lanes, in bytes. One body always fits.
     func memoryByteCount(laneCount: Int) -> Int { max(memoryByteCount / laneCount, maximumBodyByteCount) }
 
-    /// The number of connections beyond ``maximumConnectionCount`` to which the service says that it is busy. Others
-    /// wait in the system.
+    /// The number of connections beyond ``maximumConnectionCount`` that are accepted only to answer that the service is
+    /// busy. Further connections wait in the system.
     var busyConnectionCount: Int { max(maximumConnectionCount / 8, 64) }
 
-    /// The number of files that the process may have to open.
+    /// The number of files that the process may need to open.
     package var openFileCount: Int { maximumConnectionCount + busyConnectionCount + 64 }
 
-    /// Lowers the number of connections to what `count` open files allow.
+    /// Lowers the number of connections to fit `count` open files.
     mutating func fit(openFileCount count: Int) {
         maximumConnectionCount = min(maximumConnectionCount, max(min((count - 64) / 9 * 8, count - 128), 1))
     }
@@ -76,12 +76,12 @@ package struct ServiceLimits: Sendable {
 // MARK: Options
 
 extension ServiceLimits {
-    /// An option for a limit: its row is all that there is of it.
+    /// An option for a limit, complete in one row.
     private struct Row: Sendable {
         let option: OptionTable.Option
         let read: @Sendable (OptionTable.Values, inout ServiceLimits) throws(ConfigurationError) -> Void
 
-        /// A number. `help` follows the default.
+        /// Creates a row for a number. `help` follows the default.
         init(
             _ name: String, _ value: String, _ limit: any WritableKeyPath<ServiceLimits, Int> & Sendable,
             in range: ClosedRange<Int>, _ summary: String, byDefault: String? = nil, _ help: String = ""
@@ -93,7 +93,7 @@ extension ServiceLimits {
             }
         }
 
-        /// A time in seconds.
+        /// Creates a row for a time in seconds.
         init(
             _ name: String, _ limit: any WritableKeyPath<ServiceLimits, Duration> & Sendable, _ summary: String,
             _ help: String = ""
@@ -148,7 +148,7 @@ extension ServiceLimits {
     /// The options for limits.
     package static let options = rows.map(\.option)
 
-    /// Creates the limits that options name.
+    /// Creates limits from the values of options.
     package init(_ values: OptionTable.Values) throws(ConfigurationError) {
         self.init()
         for row in Self.rows { try row.read(values, &self) }

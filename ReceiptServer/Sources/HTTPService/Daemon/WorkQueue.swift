@@ -9,19 +9,19 @@ import StrictText
 import ServerThreads
 import Synchronization
 
-/// Threads for requests that take long or wait, and a bounded number of places for such requests.
+/// Threads for requests that compute for long or wait, and a bounded number of slots for such requests.
 final class WorkQueue: @unchecked Sendable {
-    /// What a job is to do when its turn comes.
+    /// The action for a job when its turn comes.
     enum Turn: Sendable {
         case work
-        /// It has waited too long: it is to say so, and to do nothing else.
+        /// The job has waited too long: it must only answer that.
         case tooLate
     }
 
     /// The owner of a job, and whether it is large. One owner, and all large jobs together, can use only a share of the
     /// slots and threads.
     struct Share: Sendable {
-        /// `nil` for a job that is nobody's.
+        /// The owner, or `nil` for a job without one.
         var owner: UTF8Bytes?
         var isLarge = false
     }
@@ -29,11 +29,11 @@ final class WorkQueue: @unchecked Sendable {
     private struct Job {
         let share: Share
         let run: @Sendable (Turn) -> Void
-        /// In milliseconds.
+        /// The time in milliseconds.
         let deadline: UInt64
     }
 
-    /// What jobs have.
+    /// The slots and threads that jobs use.
     struct Usage {
         var places = 0
         var threads = 0
@@ -45,20 +45,20 @@ final class WorkQueue: @unchecked Sendable {
     private let maximumWait: Duration
     private let running: Atomic<Int>
     private let monitor = Monitor()
-    /// Within the monitor.
+    /// The state below is guarded by the monitor.
     private var jobs: [Job] = []
     private var all = Usage()
     private var large = Usage()
     private(set) var owned: [UTF8Bytes: Usage] = [:]
-    /// Threads that wait for a job, and those of them that have been woken for one.
+    /// The number of threads that wait for a job, and the number of those that have been woken.
     private var waitingCount = 0
     private var wokenCount = 0
     private var isStopping = false
     private var threads: [Thread] = []
 
     /// - Parameters:
-    ///   - largeThreadCount: The number of threads that large jobs may have together; `nil` for all.
-    ///   - maximumWait: How long a job may wait for a thread.
+    ///   - largeThreadCount: The number of threads that large jobs can use together, or `nil` for all.
+    ///   - maximumWait: The maximum time that a job waits for a thread.
     init(capacity: Int, threadCount: Int, largeThreadCount: Int? = nil, maximumWait: Duration) {
         self.capacity = capacity
         self.threadCount = threadCount
@@ -78,14 +78,14 @@ final class WorkQueue: @unchecked Sendable {
         running.subtract(threadCount - threads.count, ordering: .relaxed)
     }
 
-    /// Whether there is a thread at all, without which no job would be done.
+    /// Whether the queue has any thread. Without one, no job would run.
     var hasThreads: Bool { !threads.isEmpty }
     var occupiedCount: Int { monitor.locked { all.places } }
 
-    /// The part of something that one owner may have.
+    /// Returns the part of `count` that one owner can use.
     private static func part(of count: Int) -> Int { max(count / 4, 1) }
 
-    /// Takes a place; `false` if none is free, or the job's owner has enough of them.
+    /// Takes a slot. Returns `false` if none is free, or if the job's owner or the large jobs have used up their share.
     func takePlace(_ share: Share = Share()) -> Bool {
         monitor.locked {
             guard all.places < capacity else { return false }
@@ -100,7 +100,7 @@ final class WorkQueue: @unchecked Sendable {
 
     func leavePlace(_ share: Share = Share()) { monitor.locked { count(share, \.places, -1) } }
 
-    /// Counts what a job has, within the monitor.
+    /// Changes the usage of a job's shares. Call it within the monitor.
     @inline(__always)
     private func count(_ share: Share, _ what: WritableKeyPath<Usage, Int>, _ change: Int) {
         all[keyPath: what] += change
@@ -111,7 +111,7 @@ final class WorkQueue: @unchecked Sendable {
         owned[owner] = own.places == 0 && own.threads == 0 ? nil : own
     }
 
-    /// Runs a job on one of the threads. There is one for each place at most.
+    /// Runs a job, which must have a slot, on one of the threads.
     func run(_ share: Share = Share(), _ job: @escaping @Sendable (Turn) -> Void) {
         let deadline = System.monotonicMilliseconds + maximumWait.milliseconds
         let wakes = monitor.locked {
@@ -121,14 +121,14 @@ final class WorkQueue: @unchecked Sendable {
         if wakes { monitor.signal() }
     }
 
-    /// Whether a thread is to be woken, within the monitor: not if as many have been woken as there are jobs.
+    /// Returns, within the monitor, whether to wake a thread: not if as many were woken as there are jobs.
     private func wake() -> Bool {
         guard wokenCount < min(waitingCount, jobs.count) else { return false }
         wokenCount += 1
         return true
     }
 
-    /// Tells the jobs that have waited too long, also while all threads are busy. Call it a few times a second.
+    /// Ends the jobs that have waited too long, even while all threads are busy. Call it a few times a second.
     func dropLate() {
         let now = System.monotonicMilliseconds
         drop { $0.deadline <= now }
@@ -145,14 +145,14 @@ final class WorkQueue: @unchecked Sendable {
 
     /// Finishes all jobs and ends the threads.
     ///
-    /// - Parameter end: When to stop waiting, in milliseconds. Jobs that have not begun then are refused.
-    /// - Returns: Whether all threads have ended. One that hangs goes on to use the queue, which must not be released.
+    /// - Parameter end: The time to stop waiting, in milliseconds. Jobs that haven't begun by then are refused.
+    /// - Returns: Whether all threads have ended. Don't release the queue while a thread hangs.
     func stop(by end: UInt64) -> Bool {
         monitor.locked { isStopping = true }
         monitor.broadcast()
         wait(until: end)
         drop { _ in true }
-        // A thread without a job needs a moment to see that.
+        // A thread without a job needs a moment to notice.
         wait(until: max(end, System.monotonicMilliseconds) + 100)
         guard running.load(ordering: .acquiring) == 0 else { return false }
         for thread in threads { thread.join() }
@@ -166,7 +166,7 @@ final class WorkQueue: @unchecked Sendable {
 
     /// Waits for a job.
     ///
-    /// - Parameter last: The share of the job that the thread has just done, which ends now; `nil` at its first.
+    /// - Parameter last: The share of the job that the thread has just finished, or `nil` at its first call.
     private func next(after last: Share?) -> (Job, Turn)? {
         let (next, wakes) = monitor.locked { () -> ((Job, Turn)?, Bool) in
             if let last { count(last, \.threads, -1) }
@@ -174,7 +174,7 @@ final class WorkQueue: @unchecked Sendable {
                 if let index = jobs.firstIndex(where: mayRun) {
                     let job = jobs.remove(at: index)
                     count(job.share, \.threads, 1)
-                    // A thread that ended may have made way for two.
+                    // The thread that ended a job may have made room for two.
                     let wakes = jobs.contains(where: mayRun) && wake()
                     return ((job, job.deadline <= System.monotonicMilliseconds ? .tooLate : .work), wakes)
                 }

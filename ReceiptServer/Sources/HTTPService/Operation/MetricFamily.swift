@@ -5,7 +5,7 @@ package struct MetricFamily: Sendable {
     package enum Kind: String, Sendable { case counter, gauge, histogram }
 
     package struct Sample: Sendable {
-        /// What follows the family's name: for a histogram, `_bucket`, `_sum` or `_count`.
+        /// The suffix of the family's name: for a histogram, `_bucket`, `_sum` or `_count`.
         let suffix: String
         let labels: [(String, String)]
         let value: String
@@ -40,7 +40,7 @@ package struct MetricFamily: Sendable {
         for sample in samples {
             text += name + sample.suffix
             if !sample.labels.isEmpty {
-                // All values are our own words, but a label's value may have a quotation mark.
+                // The code defines all label values, but one can contain a quotation mark.
                 let labels = sample.labels.map { "\($0)=\"\(Self.escaped($1))\"" }
                 text += "{" + labels.joined(separator: ",") + "}"
             }

@@ -1,13 +1,13 @@
-/// The options of a service: words of the command line, each with an environment variable.
+/// The options of a service: command line options, each with an environment variable.
 package struct OptionTable: Sendable {
     package struct Option: Sendable {
-        /// The word, such as `--listen`.
+        /// The option's name, such as `--listen`.
         package let name: String
-        /// What stands for the value in help; empty for an option without a value.
+        /// The placeholder for the value in the help text, empty for an option without a value.
         package let value: String
         package let help: String
         package let isRepeatable: Bool
-        /// What separates several values in the variable.
+        /// The separator of several values in the variable.
         private let separator: Character
         package static let prefix = "RECEIPT_SERVER_"
 
@@ -21,12 +21,12 @@ package struct OptionTable: Sendable {
             self.separator = separator
         }
 
-        /// The values that the text of a variable has.
+        /// Returns the values in the text of a variable.
         func values(_ text: String) -> [String] {
             isRepeatable ? text.split(separator: separator, omittingEmptySubsequences: false).map(String.init) : [text]
         }
 
-        /// The variable, such as `RECEIPT_SERVER_BUNDLE_ID`.
+        /// The name of the variable, such as `RECEIPT_SERVER_BUNDLE_ID`.
         package var variable: String {
             Self.prefix
                 + String(
@@ -38,7 +38,7 @@ package struct OptionTable: Sendable {
     }
 
     package let options: [Option]
-    /// The command whose options these are, if it is not the service itself.
+    /// The command that has these options, or `nil` for the service itself.
     private let command: String?
 
     package init(_ options: [Option], command: String? = nil) {
@@ -46,7 +46,7 @@ package struct OptionTable: Sendable {
         self.command = command
     }
 
-    /// The values of options, by their words.
+    /// The values of options, by the options' names.
     package struct Values: Sendable {
         fileprivate var values: [String: [String]] = [:]
 
@@ -54,11 +54,11 @@ package struct OptionTable: Sendable {
         package subscript(name: String) -> String? { values[name]?.last }
     }
 
-    /// Reads arguments, and the variables of options that are not among them.
+    /// Reads arguments, and the variables of options that aren't among the arguments.
     ///
     /// - Parameters:
     ///   - arguments: The arguments without the name of the command.
-    ///   - environment: Returns a variable of the environment.
+    ///   - environment: Returns the value of an environment variable.
     package func read(
         _ arguments: [String], environment: (String) -> String?
     ) throws(ConfigurationError) -> Values {
@@ -82,7 +82,7 @@ package struct OptionTable: Sendable {
                 }
                 value = next
             }
-            // What is empty must not count as not set: without a bundle id, every app is accepted.
+            // Don't treat an empty value as unset: without a bundle id, every app is accepted.
             guard option.value.isEmpty || !value.isEmpty else {
                 throw ConfigurationError("\(option.name) must not be empty")
             }
@@ -110,14 +110,14 @@ package struct OptionTable: Sendable {
         return values
     }
 
-    /// The variables with the prefix of this service that are none of an option, such as a misspelt one.
+    /// Returns the variables with the service's prefix that belong to no option, such as misspelled ones.
     package func unknownVariables(among names: [String]) -> [String] {
         names.filter { name in
             name.utf8.starts(with: Option.prefix.utf8) && !options.contains { $0.variable == name }
         }.sorted()
     }
 
-    /// One paragraph for each option, with its variable.
+    /// The help text: one paragraph for each option, with its variable.
     package var help: String {
         options.map { option in
             let head = "  " + option.name + (option.value.isEmpty ? "" : " " + option.value)
@@ -140,10 +140,10 @@ package struct OptionTable: Sendable {
     }
 }
 
-/// The reason a service cannot start, in words.
+/// The reason a service can't start.
 package struct ConfigurationError: Error, Hashable, CustomStringConvertible {
     package let description: String
-    /// Whether the same configuration can work a second later, when a database answers for example.
+    /// Whether the same configuration may work a second later, for example when a database answers again.
     package let isTemporary: Bool
 
     package init(_ description: String, isTemporary: Bool = false) {
@@ -153,7 +153,7 @@ package struct ConfigurationError: Error, Hashable, CustomStringConvertible {
 }
 
 extension OptionTable.Values {
-    /// Returns the number that is the value of an option; `nil` without the option.
+    /// Returns the number that an option has as its value, or `nil` without the option.
     package func number(_ name: String, _ range: ClosedRange<Int>) throws(ConfigurationError) -> Int? {
         guard let text = self[name] else { return nil }
         guard let number = Int(text), range.contains(number), text.utf8.first != UInt8(ascii: "+") else {
@@ -163,12 +163,12 @@ extension OptionTable.Values {
         return number
     }
 
-    /// Returns the time that is the value of an option; `nil` without the option.
+    /// Returns the time that an option has as its value, or `nil` without the option.
     package func seconds(_ name: String, _ range: ClosedRange<Int> = 1...3600) throws(ConfigurationError) -> Duration? {
         try number(name, range).map { .seconds($0) }
     }
 
-    /// Returns the address that is the value of an option; `nil` without the option.
+    /// Returns the address that an option has as its value, or `nil` without the option.
     package func address(_ name: String) throws(ConfigurationError) -> ListenAddress? {
         guard let text = self[name] else { return nil }
         guard let address = ListenAddress(text) else {

@@ -8,11 +8,11 @@ import Darwin
 import ServerThreads
 import Synchronization
 
-/// A listener, the listener of its metrics, others, and the signals that end all.
+/// A service: its listener, the listener for metrics, other listeners, and the signals that end them.
 package struct Service {
     /// A listener beside the service's own, with limits of its own.
     package struct Listener {
-        /// Its name in the log's line `start`.
+        /// The listener's name in the log's `start` line.
         package let name: StaticString
         package let address: ListenAddress
         package let routes: RouteTable
@@ -27,26 +27,26 @@ package struct Service {
     }
 
     package var address: ListenAddress
-    /// Where the metrics are; `nil` for nowhere.
+    /// The address for metrics, or `nil` to serve none.
     package var metricsAddress: ListenAddress?
     /// Other listeners.
     package var others: [Listener] = []
     package var limits: ServiceLimits
-    /// The time in which requests under way are answered after SIGTERM.
+    /// The maximum time after SIGTERM for answering the requests that are under way.
     package var stopTime = Duration.seconds(10)
-    /// The time after SIGTERM in which `/readyz` says 503 and everything else goes on.
+    /// The time after SIGTERM in which `/readyz` answers 503 and everything else continues.
     package var unreadyTime = Duration.zero
     package var log: ServiceLog
     package var state: ServiceState
     package var routes: RouteTable
-    /// What the log says about the routes when the service starts.
+    /// The members about the routes in the log's `start` line.
     package var configuration: [(StaticString, ServiceLog.Value)] = []
-    /// What the routes count.
+    /// Returns the metrics of the routes.
     package var metrics: @Sendable () -> [MetricFamily] = { [] }
-    /// What SIGHUP does.
+    /// The function that runs on SIGHUP.
     package var reload: (@Sendable () -> Void)?
-    /// Starts background threads, which must block signals. Returns what ends it
-    /// when all requests are answered; if that takes longer than ``stopTime``, the process ends nevertheless.
+    /// Starts background threads, which must block signals, and returns a function that ends them when all requests are
+    /// answered. If that takes longer than ``stopTime``, the process ends anyway.
     package var start: () throws(ConfigurationError) -> @Sendable () -> Void = { {} }
 
     package init(
@@ -93,9 +93,9 @@ package struct Service {
         if let time = try values.seconds("--unready-time", 0...3600) { unreadyTime = time }
     }
 
-    /// Throws if an address is taken, before a server that cannot start has made anything.
+    /// Throws if an address is taken. Call it before creating anything, in case the server can't start.
     package func checkAddresses(and others: [ListenAddress]) throws(ConfigurationError) {
-        // All at once: two may be the same.
+        // Open all of them together, because two may be the same.
         var sockets: [ListeningSocket] = []
         defer { for socket in sockets { close(socket.descriptor) } }
         do throws(ListenError) {
@@ -110,7 +110,7 @@ package struct Service {
     /// Runs until SIGTERM or SIGINT. A second signal ends the process at once.
     package func run() throws(ConfigurationError) {
         let limits = try allowOpenFiles()
-        // Threads that start now inherit this: only this thread takes these signals.
+        // Threads that start from here on inherit the blocked signals: only this thread receives them.
         let signals = SignalSet([SIGTERM, SIGINT, SIGHUP])
         signals.block()
         _ = signal(SIGPIPE, SIG_IGN)
@@ -153,7 +153,7 @@ package struct Service {
         finish()
     }
 
-    /// Raises the number of open files as far as the system allows, and returns the limits that fit.
+    /// Raises the limit on open files as far as the system allows, and returns the limits that fit it.
     private func allowOpenFiles() throws(ConfigurationError) -> ServiceLimits {
         let ofOthers = others.map(\.limits.openFileCount).reduce(0, +)
         let count = limits.openFileCount + ofOthers
@@ -182,9 +182,9 @@ package struct Service {
             isImpatient = signal == SIGTERM || signal == SIGINT
             daemon.closeLateConnections()
         }
-        // From here on, a second signal to stop has its usual effect. SIGHUP stays blocked: it would end the process.
+        // From here on, a second SIGTERM or SIGINT has its usual effect. SIGHUP would end the process.
         SignalSet([SIGTERM, SIGINT]).unblock()
-        // What hangs then, in a database or in a full pipe of the log for example, is left. Whatever was answered is
+        // Anything that hangs, such as a database or a full log pipe, is abandoned. Everything that was answered is
         // durable.
         let time = max(stopTime, .milliseconds(500))
         let deadline = Thread {
@@ -192,7 +192,7 @@ package struct Service {
             System.exit(0)
         }
         if deadline == nil { log.write(.error, "stop-unbounded") }
-        // The rest of the time is for `start`'s end.
+        // Leave the rest of the time to the function that `start` returned.
         let cut = daemon.stop(within: stopTime - min(stopTime / 4, .seconds(1)))
         for daemon in besides { _ = daemon.stop(within: .zero) }
         log.write(cut == 0 ? .info : .warning, "stop", [("connections_cut", .number(cut))])
@@ -211,7 +211,7 @@ package struct Service {
 }
 
 extension ServiceLimits {
-    /// For a listener that one program asks every few seconds.
+    /// The limits of a listener that one program queries every few seconds.
     fileprivate static var forMetrics: ServiceLimits {
         var limits = ServiceLimits()
         limits.threadCount = 1
@@ -221,8 +221,8 @@ extension ServiceLimits {
     }
 }
 
-/// Reads files again on a thread of its own: a file that blocks, as a FIFO or a hung mount does, must not keep the
-/// service from its end.
+/// Reloads files on a separate thread, because a file that blocks, such as a FIFO or one on a hung mount, must not keep
+/// the service from stopping.
 private final class Reloading: Sendable {
     private enum State { case idle, running, askedAgain }
 
@@ -246,7 +246,7 @@ private final class Reloading: Sendable {
         }
     }
 
-    /// Whether somebody asked meanwhile.
+    /// Returns whether another reload was requested meanwhile.
     private func goesOn() -> Bool {
         state.withLock { state in
             let goesOn = state == .askedAgain

@@ -3,16 +3,16 @@ import Synchronization
 
 /// The log: one JSON object a line, on standard error.
 ///
-/// A line never has a body, a header, a path as it was received, an account, or anything else that a client chose: a
-/// receipt, a password or a token cannot be in it. A transaction id is Apple's, from evidence that was verified.
+/// A line never contains a body, a header, a path as received, an account or any other text from a client, so no
+/// receipt, password or token can leak into it. Transaction ids come from Apple, in verified evidence.
 package struct ServiceLog: Sendable {
-    /// What is written.
+    /// The amount of detail to write.
     package enum Detail: String, CaseIterable, Sendable {
         /// Start, stop and warnings.
         case none
-        /// Also every answer that is not a success, and every client that was too late.
+        /// Also every answer that isn't a success, and every client that was too late.
         case problems
-        /// Also every other answer.
+        /// Also all other answers.
         case all
     }
 
@@ -21,7 +21,7 @@ package struct ServiceLog: Sendable {
     package let detail: Detail
     private let write: @Sendable ([UInt8]) -> Void
 
-    /// - Parameter write: Writes a line.
+    /// - Parameter write: Writes the bytes of a line.
     package init(
         detail: Detail, write: @escaping @Sendable ([UInt8]) -> Void = { System.write($0, to: System.standardError) }
     ) {
@@ -29,13 +29,13 @@ package struct ServiceLog: Sendable {
         self.write = write
     }
 
-    /// A member of a line: a word, a text or a number.
+    /// The value of a member: text or a number.
     package enum Value: Sendable {
         case text(String)
         case number(Int)
     }
 
-    /// Writes a line, with the time in front.
+    /// Writes a line that begins with the time.
     package func write(_ level: Level, _ event: StaticString, _ members: [(StaticString, Value)] = []) {
         var writer = JSONWriter(capacity: 256)
         writer.beginObject()
@@ -70,9 +70,9 @@ package struct ServiceLog: Sendable {
     }
 }
 
-/// What the log and the metrics say about an answer.
+/// The details of an answer for the log and the metrics.
 struct AnswerRecord: Sendable {
-    /// One of the known methods, or `other`: a client can invent any.
+    /// One of the known methods, or `other`, because a client can invent methods.
     let method: String
     let status: Int
     let code: String
@@ -81,7 +81,7 @@ struct AnswerRecord: Sendable {
     /// The time from the end of the request until its answer was made.
     let nanoseconds: UInt64
     let requestID: String
-    /// What the route adds.
+    /// The members that the route adds.
     var logged: [(name: StaticString, value: String)] = []
 
     var isProblem: Bool { status >= 400 || !code.hasSameBytes(as: "ok") }

@@ -1,19 +1,19 @@
 import Synchronization
 
-/// The counters of a service. Labels are routes, statuses and our own words, so no client can add a series.
+/// The counters of a service. Labels are routes, statuses and fixed words, so no client can add a series.
 package final class ServiceMetrics: Sendable {
     /// The answers of one route.
     private struct Answers {
         var byStatus: [Int: UInt64] = [:]
-        /// One more than ``bounds``.
+        /// The counts by bucket, with one bucket more than ``bounds``.
         var buckets = [UInt64](repeating: 0, count: bounds.count + 1)
         var nanoseconds: UInt64 = 0
     }
 
-    /// The upper bounds of the buckets of the time, in seconds.
+    /// The upper bounds of the duration buckets, in seconds.
     private static let bounds = [0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.01, 0.1, 1, 10]
 
-    /// The paths of the routes, and at the end one for what no route answers.
+    /// The paths of the routes, then one entry for requests that match no route.
     private let paths: [String]
     private let answers: [Mutex<Answers>.Box]
     private let accepted = Atomic<UInt64>(0)
@@ -27,7 +27,7 @@ package final class ServiceMetrics: Sendable {
         answers = paths.map { _ in .init(Answers()) }
     }
 
-    /// - Parameter route: The index of the route; `nil` if there is none.
+    /// - Parameter route: The index of the route, or `nil` if there is none.
     func count(_ answer: AnswerRecord, route: Int?) {
         let seconds = Double(answer.nanoseconds) / 1e9
         let bucket = Self.bounds.firstIndex { seconds <= $0 } ?? Self.bounds.count
@@ -43,7 +43,7 @@ package final class ServiceMetrics: Sendable {
         if isExcess { refused.add(1, ordering: .relaxed) }
     }
 
-    /// Counts a request that its client left before it had the answer.
+    /// Counts a request whose client disconnected before it had the answer.
     func countAborted() { aborted.add(1, ordering: .relaxed) }
 
     func countLate(_ counts: [Connection.Phase: Int]) {
@@ -57,8 +57,8 @@ package final class ServiceMetrics: Sendable {
     ///
     /// - Parameters:
     ///   - connectionCount: The number of open connections.
-    ///   - lanes: The number of places of each lane that are taken, and the size of its large bodies and answers.
-    ///   - others: What the routes count.
+    ///   - lanes: The number of slots of each lane that are taken, and the size of its large bodies and answers.
+    ///   - others: The metrics of the routes.
     func text(
         connectionCount: Int, lanes: [Lane: (queuedCount: Int, memoryByteCount: Int)], others: [MetricFamily]
     ) -> String {

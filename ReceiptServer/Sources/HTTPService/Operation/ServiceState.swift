@@ -1,15 +1,15 @@
 import Synchronization
 
-/// Whether a service takes requests.
+/// Whether a service is ready or stopping.
 package final class ServiceState: Sendable {
     private let unready = Atomic<Bool>(false)
     private let stopping = Atomic<Bool>(false)
 
     package init() {}
 
-    /// Whether other services should send requests.
+    /// Whether load balancers should send requests.
     package var isReady: Bool { !unready.load(ordering: .relaxed) }
-    /// Whether connections end after their next answer.
+    /// Whether each connection closes after its next answer.
     package var isStopping: Bool { stopping.load(ordering: .relaxed) }
 
     package func becomeUnready() { unready.store(true, ordering: .relaxed) }

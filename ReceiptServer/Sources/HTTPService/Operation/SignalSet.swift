@@ -15,10 +15,10 @@ package struct SignalSet {
         for signal in signals { unsafe sigaddset(&set, signal) }
     }
 
-    /// Those that ask a process to end, but for what it was started to ignore, as by `nohup`.
+    /// The signals that ask a process to end, except those it was started to ignore, as by `nohup`.
     ///
-    /// Without `/proc`, which some containers lack, no signal counts as ignored: one too many ends an import in order,
-    /// and it goes on when it is run again. With one too few, nobody could end it in order.
+    /// Without `/proc`, which some containers lack, no signal is considered ignored. One too many stops an import
+    /// cleanly, and it can be resumed. With one too few, it couldn't be stopped cleanly.
     package static var ending: SignalSet {
         var ignored: UInt64 = 0
         if let status = try? System.readFile("/proc/self/status", maximumByteCount: 64 << 10) {
@@ -37,7 +37,7 @@ package struct SignalSet {
         _ = unsafe pthread_sigmask(how, &set, nil)
     }
 
-    /// Waits for a signal; `nil` if none came in time.
+    /// Waits for a signal, and returns `nil` if none arrives in time.
     package func wait(_ time: Duration) -> CInt? {
         var set = set
         let milliseconds = Int(time.milliseconds)

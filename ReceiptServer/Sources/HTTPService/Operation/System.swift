@@ -8,11 +8,11 @@ import Darwin
 package import Instants
 import StrictText
 
-/// Calls of the operating system that concern the process.
+/// Operating system calls that concern the process.
 package enum System {
     package static var processorCount: Int { max(sysconf(Int32(_SC_NPROCESSORS_ONLN)), 1) }
 
-    /// The time by a clock that is never set.
+    /// The time of the monotonic clock, in nanoseconds.
     static var monotonicNanoseconds: UInt64 {
         var time = timespec()
         _ = unsafe clock_gettime(CLOCK_MONOTONIC, &time)
@@ -33,7 +33,7 @@ package enum System {
         unsafe getenv(name).map { unsafe String(cString: $0) }
     }
 
-    /// The names of the variables of the environment.
+    /// The names of the environment variables.
     package static var environmentNames: [String] {
         var names: [String] = []
         var next = unsafe environ
@@ -45,8 +45,8 @@ package enum System {
         return names
     }
 
-    /// Returns whether all arguments, and all variables of the environment with a prefix, are UTF-8. `String` replaces
-    /// other bytes, and the result can be the name of another file.
+    /// Returns whether all arguments, and all environment variables with the prefix, are UTF-8. `String` replaces other
+    /// bytes, and the result could name a different file.
     package static func hasUTF8Input(variablesWith prefix: String) -> Bool {
         for index in 0..<Int(CommandLine.argc) {
             guard let argument = unsafe CommandLine.unsafeArgv[index] else { continue }
@@ -64,9 +64,9 @@ package enum System {
 
     package static func explanation(of code: CInt) -> String { unsafe String(cString: strerror(code)) }
 
-    /// Raises the number of files that the process may open.
+    /// Raises the limit on open files to `count`.
     ///
-    /// - Returns: `nil`, or the number that the system allows if that is less.
+    /// - Returns: The limit that the system allows if that is less than `count`, or `nil`.
     package static func allowOpenFiles(_ count: Int) -> Int? {
         var limit = rlimit()
         guard unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return nil }
@@ -76,7 +76,7 @@ package enum System {
         return unsafe setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 ? nil : Int(limit.rlim_max)
     }
 
-    /// The memory of the process that is in use, in bytes; `nil` on systems without `/proc`.
+    /// The resident memory of the process in bytes, or `nil` on systems without `/proc`.
     static var residentByteCount: Int? {
         guard let text = try? readFile("/proc/self/statm", maximumByteCount: 256) else { return nil }
         let fields = text.split(separator: UInt8(ascii: " "))
@@ -84,7 +84,7 @@ package enum System {
         return pages * sysconf(Int32(_SC_PAGESIZE))
     }
 
-    /// Reads a file. A larger one than the limit is an error: its last line would be another one than in the file.
+    /// Reads a file. Throws if the file exceeds the limit, because its last line would be cut.
     package static func readFile(_ path: String, maximumByteCount: Int) throws(SystemError) -> [UInt8] {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemError(code: errno) }
@@ -92,12 +92,12 @@ package enum System {
         return try read(descriptor, maximumByteCount: maximumByteCount)
     }
 
-    /// Reads a file that nobody but its owner may read or change.
+    /// Reads a file that only its owner can read or change.
     ///
-    /// Credentials that systemd hands over are read as they are: it lets nobody else in, and its access list looks like
-    /// rights of a group.
+    /// Credentials that systemd provides are exempt from the check: systemd restricts access to them, and its access
+    /// list looks like group permissions.
     ///
-    /// - Returns: `nil` if others can read or change it.
+    /// - Returns: `nil` if other users can read or change the file.
     package static func readSecretFile(_ path: String, maximumByteCount: Int) throws(SystemError) -> [UInt8]? {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemError(code: errno) }
@@ -125,19 +125,19 @@ package enum System {
         return bytes
     }
 
-    /// A path for a file of this process in the folder for such files.
+    /// Returns a path for a temporary file of this process.
     package static func temporaryPath(_ name: String) -> String {
         (environment("TMPDIR") ?? "/tmp") + "/\(name)-\(getpid())-\(monotonicNanoseconds)"
     }
 
-    /// The path of a file without links and relative parts; as it is if there is no such file.
+    /// Returns the path without symbolic links and relative parts, or the path itself if there is no such file.
     package static func resolved(_ path: String) -> String {
         guard let resolved = unsafe realpath(path, nil) else { return path }
         defer { unsafe free(resolved) }
         return unsafe String(cString: resolved)
     }
 
-    /// The name of whoever started the process: of the terminal's login or, without one, of the user.
+    /// The login name of the terminal's user or, without a terminal, the user of the process.
     package static var loginName: String {
         var name = [CChar](repeating: 0, count: 256)
         let isKnown = unsafe name.withUnsafeMutableBufferPointer { unsafe getlogin_r($0.baseAddress!, $0.count) == 0 }
@@ -151,7 +151,7 @@ package enum System {
         return unsafe String(cString: name)
     }
 
-    /// Ends the process by a signal, as if nobody had waited for it.
+    /// Ends the process with a signal, as if the signal hadn't been handled.
     package static func end(by signal: CInt) -> Never {
         _ = kill(getpid(), signal)
         systemExit(128 + signal)
@@ -159,7 +159,7 @@ package enum System {
 
     package static func remove(_ path: String) { _ = unsafe unlink(path) }
 
-    /// Waits at least so long, whatever signals come.
+    /// Waits at least this long, even if signals arrive.
     package static func sleep(for time: Duration) {
         let end = monotonicMilliseconds + time.milliseconds
         while case let now = monotonicMilliseconds, now < end { usleep(UInt32(clamping: min(end - now, 1000) * 1000)) }
@@ -170,7 +170,7 @@ package enum System {
 
     /// Writes all bytes.
     ///
-    /// - Returns: Whether they are written: a disk can be full, and a reader gone.
+    /// - Returns: Whether all bytes were written: a disk can be full, and a pipe can have no reader.
     @discardableResult
     package static func write(_ bytes: [UInt8], to descriptor: CInt) -> Bool {
         var written = 0
@@ -185,7 +185,7 @@ package enum System {
         return true
     }
 
-    /// - Returns: Whether it is written.
+    /// - Returns: Whether the text was written.
     @discardableResult
     package static func print(_ text: String, to descriptor: CInt = standardOutput) -> Bool {
         write(Array((text + "\n").utf8), to: descriptor)
@@ -194,12 +194,12 @@ package enum System {
     package static func exit(_ status: CInt) -> Never { systemExit(status) }
 }
 
-/// A file that is read piece by piece.
+/// A file that is read in pieces.
 package final class OpenFile {
     private let descriptor: CInt
     /// The size of the file when it was opened.
     package let byteCount: Int64
-    /// Whether it can be read anywhere and again, as a pipe cannot.
+    /// Whether the file can be read at any offset and repeatedly, unlike a pipe.
     package let isRegular: Bool
 
     package init(_ path: String) throws(SystemError) {
@@ -213,7 +213,7 @@ package final class OpenFile {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// Reads at most `count` bytes at a place; none at the end of the file.
+    /// Reads at most `count` bytes at an offset. Returns no bytes at the end of the file.
     package func read(_ count: Int, at offset: Int64) throws(SystemError) -> [UInt8] {
         var chunk = [UInt8](repeating: 0, count: count)
         while true {
@@ -228,11 +228,11 @@ package final class OpenFile {
     }
 }
 
-/// An error of the operating system, by its number.
+/// An operating system error.
 package struct SystemError: Error, Hashable, CustomStringConvertible {
     package let code: CInt
 
-    /// A file, or a line of it, has more bytes than it may.
+    /// A file, or a line of it, exceeds the size limit.
     package static let tooLarge = SystemError(code: EFBIG)
 
     package var description: String { System.explanation(of: code) }
@@ -248,5 +248,5 @@ private func systemWrite(_ descriptor: CInt, _ buffer: UnsafeRawPointer?, _ coun
     unsafe write(descriptor, buffer, count)
 }
 
-// Threads of the daemon may still run: what exit handlers release is theirs, too.
+// Worker threads may still be running: exit handlers would release what they use.
 private func systemExit(_ status: CInt) -> Never { _exit(status) }

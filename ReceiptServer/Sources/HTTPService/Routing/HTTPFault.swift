@@ -1,4 +1,4 @@
-/// The reasons for which any service refuses a request.
+/// The reasons for which any service can refuse a request.
 package enum HTTPFault: String, ServiceFault {
     case ambiguousRequest = "ambiguous-request"
     case ambiguousLength = "ambiguous-length"

@@ -1,6 +1,6 @@
 /// The escapes of a URI (RFC 3986, 2.1).
 enum PercentEncoding {
-    /// Returns the text with its escapes decoded; `nil` for a malformed escape, NUL, or what is no UTF-8.
+    /// Returns the text with its escapes decoded, or `nil` for a malformed escape, a NUL or invalid UTF-8.
     static func decode(_ text: some Collection<UInt8>) -> String? {
         var bytes: [UInt8] = []
         var rest = text[...]

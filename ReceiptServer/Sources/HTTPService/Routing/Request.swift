@@ -1,18 +1,18 @@
 import StrictText
 
-/// A request whose body has been received, or a part of one in a test.
+/// A request whose body has been received. Tests can leave out parts.
 package struct Request: Sendable {
-    /// The name of the request in the log, in its answer, and in what is recorded of it.
+    /// The id of the request in the log, in its answer, and in records about it.
     package let id = RequestID.make()
     /// The method, such as `POST`.
     package var method: String
-    /// The path without its query, as received: nothing is decoded.
+    /// The path without its query, as received and not decoded.
     package var path: String
-    /// The values of the placeholders of the route's path, decoded, in their order.
+    /// The decoded values of the placeholders of the route's path, in order.
     package var parameters: [String] = []
-    /// The headers and members of the query that the route reads, by ``Route/headers`` and ``Route/queryItems``.
+    /// The headers and query items that the route reads, as listed in ``Route/headers`` and ``Route/queryItems``.
     package var fields: [Field] = []
-    /// The body, no larger than the limit.
+    /// The body, at most as large as the limit.
     package var body: [UInt8]
 
     package init(method: String, path: String, fields: [Field] = [], body: [UInt8] = []) {
@@ -22,14 +22,14 @@ package struct Request: Sendable {
         self.body = body
     }
 
-    /// A header, or a member of the query.
+    /// A header or a query item.
     package struct Field: Sendable {
         package enum Place: Sendable { case header, query }
 
         package let place: Place
-        /// As the route names it.
+        /// The name as the route spells it.
         package let name: String
-        /// As received. A member of the query is decoded.
+        /// The value as received. Query items are decoded.
         package let value: String
 
         package init(_ place: Place, _ name: String, _ value: String) {
@@ -39,10 +39,10 @@ package struct Request: Sendable {
         }
     }
 
-    /// Returns a header that the route reads.
+    /// Returns the value of a header that the route reads.
     package func header(_ name: StaticString) -> String? { value(of: name, in: .header) }
 
-    /// Returns a member of the query that the route reads.
+    /// Returns the value of a query item that the route reads.
     package func queryItem(_ name: StaticString) -> String? { value(of: name, in: .query) }
 
     private func value(of name: StaticString, in place: Field.Place) -> String? {

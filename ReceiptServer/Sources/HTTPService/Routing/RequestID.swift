@@ -1,5 +1,5 @@
-/// The names of requests: 28 hexadecimal digits. The first 12 are the milliseconds since 1970. Their order as texts is
-/// that of time.
+/// The ids of requests: 28 hexadecimal digits that begin with the milliseconds since 1970 in 12 digits. Sorted as text,
+/// they are in order of time.
 package enum RequestID {
     package static func make() -> String {
         digits(UInt64(clamping: System.now.millisecondsSince1970), 12) + digits(.random(in: .min ... .max), 16)

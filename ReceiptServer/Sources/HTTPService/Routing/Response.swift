@@ -3,12 +3,12 @@ package struct Response: Sendable {
     /// The HTTP status.
     package var status: Int
     package var contentType = "application/json"
-    /// Headers besides `Content-Type` and those of the connection.
+    /// Headers other than `Content-Type` and those of the connection.
     package var headers: [(name: String, value: String)] = []
     package var body: [UInt8]
-    /// A word from a fixed list that says what happened, for the log: `ok`, or the code of an error. No input adds one.
+    /// A word from a fixed list for the log: `ok` or the code of an error. It never comes from input.
     package var code: String
-    /// What else the log says of the answer.
+    /// Further members of the answer's log line.
     package var logged: [(name: StaticString, value: String)] = []
 
     package init(status: Int = 200, body: [UInt8], code: String = "ok") {
@@ -18,7 +18,7 @@ package struct Response: Sendable {
     }
 }
 
-// The answers that no route gives.
+// The answers for requests that match no route.
 extension Response {
     static func methodNotAllowed(_ allowed: [String]) -> Response {
         let allowed = allowed.joined(separator: ", ")

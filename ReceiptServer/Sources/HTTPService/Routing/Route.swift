@@ -1,45 +1,45 @@
 import StrictText
 
-/// Requests that wait together. A lane has places, threads and memory of its own, which the requests of no other lane
-/// can take.
+/// A class of requests that queue together. Each lane has slots, threads and memory of its own, which requests of other
+/// lanes can't take.
 package enum Lane: CaseIterable, Sendable {
-    /// Large requests, which need the processor and wait for nothing.
+    /// Large requests, which need the processor and don't wait.
     case processor
-    /// Requests of those who have a token, which may wait for a database.
+    /// Authenticated requests, which may wait for a database.
     case guarded
-    /// Requests of anyone, which may wait for a database.
+    /// Unauthenticated requests, which may wait for a database.
     case unguarded
 }
 
-/// What answers requests of one method to one path.
+/// The handler of requests with one method and path.
 package struct Route: Sendable {
     package enum Methods: Sendable {
-        /// One method. A route for `GET` answers `HEAD`, too.
+        /// One method. A route for `GET` also answers `HEAD`.
         case only(String)
         /// Every method.
         case any
     }
 
-    /// Where a handler runs.
+    /// The thread that runs a handler.
     package enum Execution: Hashable, Sendable {
-        /// On the thread that read the request, unless the body is large: the handler never waits, and takes far less
-        /// than a millisecond.
+        /// The thread that read the request, unless the body is large. The handler must not wait, and must take far
+        /// less than a millisecond.
         case immediate
-        /// On a thread of a lane: the handler may wait, for a database for example.
+        /// A thread of a lane. The handler may wait, for example for a database.
         case queued(Lane)
     }
 
     package let methods: Methods
-    /// The path, in which a segment in braces stands for any segment, such as `/v1/accounts/{id}/entitlements`. It is
+    /// The path, in which a segment in braces matches any segment, such as `/v1/accounts/{id}/entitlements`. It is also
     /// the route's name in metrics and in the log.
     package let path: String
     package var execution = Execution.immediate
     /// The names of the headers that the handler reads.
     package var headers: [String] = []
-    /// The names of the members of the query that the handler reads.
+    /// The names of the query items that the handler reads.
     package var queryItems: [String] = []
-    /// Refuses a request by its first line and its headers, before its body is read and before it takes a place; `nil`
-    /// admits it.
+    /// Refuses a request based on its request line and headers, before its body is read and before it takes a slot.
+    /// Returns `nil` to admit it.
     package let refusal: @Sendable (Request) -> Response?
     /// The owner of a queued request, if known. An owner can use only a share of the lane's slots and threads.
     package let owner: @Sendable (Request) -> String?
@@ -61,7 +61,7 @@ package struct Route: Sendable {
         self.handler = { request in Response { try handler(request) } }
     }
 
-    /// The lane of its requests that are not answered at once.
+    /// The lane of requests that aren't answered immediately.
     var lane: Lane {
         switch execution {
         case .immediate: .processor

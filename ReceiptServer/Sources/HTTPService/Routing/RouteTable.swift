@@ -3,13 +3,13 @@ import StrictText
 /// All routes of a listener.
 package struct RouteTable: Sendable {
     private struct Entry: Sendable {
-        /// The path between its slashes; `nil` for a placeholder.
+        /// The segments of the path, with `nil` for each placeholder.
         let segments: [UTF8Bytes?]
         let index: Int
     }
 
     package let routes: [Route]
-    /// Headers that every answer of the listener has.
+    /// The headers that every answer of the listener has.
     let headers: [(name: String, value: String)]
     private let entries: [Entry]
 
@@ -25,7 +25,7 @@ package struct RouteTable: Sendable {
         }
     }
 
-    /// What a method and a path lead to.
+    /// The result of looking up a method and a path.
     enum Match {
         /// A route, by its index in ``RouteTable/routes``, and the values of its placeholders.
         case route(Int, parameters: [String])
@@ -47,7 +47,7 @@ package struct RouteTable: Sendable {
         return allowed.isEmpty ? .notFound : .methodNotAllowed(allowed)
     }
 
-    /// Returns the values of the placeholders; `nil` if the path is another one.
+    /// Returns the values of the placeholders, or `nil` if the path doesn't match.
     private static func parameters(of entry: Entry, _ segments: [ArraySlice<UInt8>]) -> [String]? {
         guard entry.segments.count == segments.count else { return nil }
         var parameters: [String] = []

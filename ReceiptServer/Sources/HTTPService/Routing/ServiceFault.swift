@@ -1,13 +1,13 @@
 package import StrictText
 
-/// A table of reasons for which a service refuses a request. The raw value of a case is its code.
+/// A table of the reasons for which a service refuses a request. The raw value of a case is its code.
 ///
-/// A request is answered from the row, and the table of `README.md` is made of the rows.
+/// Answers are made from the rows, and so is the table in `README.md`.
 package protocol ServiceFault: RawRepresentable<String>, CaseIterable, Sendable {
     var row: FaultRow { get }
 }
 
-/// What a table says of a fault.
+/// The status and the texts of a fault.
 package struct FaultRow: Sendable {
     /// The HTTP status.
     package let status: Int
@@ -22,17 +22,17 @@ package struct FaultRow: Sendable {
         self.advice = advice
     }
 
-    /// The party that can correct it, in the words of the categories of refused evidence.
+    /// The party that can correct the fault, named as in the categories of refused evidence.
     package var category: String { status < 500 ? "client" : "host" }
 }
 
-/// An error that the client gets as the answer.
+/// An error that is answered to the client.
 package protocol Refusal: Error {
     /// The answer to the request that was refused.
     var response: Response { get }
 }
 
-/// A request that is refused. Its evidence is not at fault.
+/// A refused request whose evidence isn't at fault.
 package struct RequestFault: Refusal {
     package let response: Response
 
@@ -49,11 +49,11 @@ package struct RequestFault: Refusal {
 }
 
 extension Response {
-    /// An answer with the object `{"error":{"code":…,"category":…,"message":…,"advice":…}}`.
+    /// Creates an answer with the object `{"error":{"code":…,"category":…,"message":…,"advice":…}}`.
     ///
     /// - Parameters:
     ///   - detail: What is wrong with this request.
-    ///   - advice: What to do; `nil` for what the table says.
+    ///   - advice: What to do, or `nil` for the advice in the table.
     package init(_ fault: some ServiceFault, _ detail: String? = nil, advice: String? = nil) {
         let row = fault.row
         var writer = JSONWriter()
@@ -67,11 +67,11 @@ extension Response {
         writer.endObject()
         writer.endObject()
         self.init(status: row.status, body: writer.bytes, code: fault.rawValue)
-        // A second is enough for a queue to become shorter, or for a database to answer again.
+        // A second is enough for a queue to shrink or for a database to answer again.
         if row.status == 503 { headers = [("Retry-After", "1")] }
     }
 
-    /// The answer of `body`, or that to the error it throws.
+    /// Creates the answer that `body` returns, or the answer to the error that it throws.
     package init(_ body: () throws -> Response) {
         do {
             self = try body()
@@ -84,7 +84,7 @@ extension Response {
 }
 
 extension JSONWriter {
-    /// Writes a member with a text, or `null`.
+    /// Writes a member with a text, or with `null`.
     package mutating func member(_ name: StaticString, _ text: String?) {
         self.name(name)
         if let text { string(text) } else { null() }
