@@ -3,7 +3,7 @@ package import LibcryptoHandles
 package import PurchaseLedger
 import Synchronization
 
-/// What a token allows.
+/// The access that a token allows.
 package enum TokenScope: String, CaseIterable, Sendable {
     /// `POST /v1/redeem`
     case redeem
@@ -23,19 +23,19 @@ package enum TokenScope: String, CaseIterable, Sendable {
     /// `POST /v1/recover`
     case recover
 
-    /// What a line without scopes allows.
+    /// The scopes of a line that lists none.
     static let standard: Set<TokenScope> = [.redeem, .read, .events]
 }
 
-/// The tokens of a file: one a line, `TOKEN` or `TOKEN scope,scope`. Empty lines and those that begin with `#` are
+/// The tokens of a file: one per line, as `TOKEN` or `TOKEN scope,scope`. Empty lines and lines that begin with `#` are
 /// ignored.
 package final class AccessTokens: Sendable {
-    /// A shorter token could be guessed.
+    /// The minimum size of a token. A shorter one could be guessed.
     static let minimumByteCount = 16
 
     private let file: String
-    /// The scopes by the SHA-256 of their token. Digests are compared, so that the time of a comparison tells nothing
-    /// of a token.
+    /// The scopes, by the SHA-256 of their token. Digests are compared, so the time of a comparison reveals nothing
+    /// about a token.
     private let scopes: Mutex<[DigestValue: Set<TokenScope>]>
 
     package init(file: String) throws(ConfigurationError) {
@@ -43,19 +43,19 @@ package final class AccessTokens: Sendable {
         scopes = Mutex(try Self.read(file))
     }
 
-    /// Reads the file again. If it is faulty, the tokens stay as they are.
+    /// Reloads the file. If it is invalid, the current tokens stay in force.
     package func reload() throws(ConfigurationError) {
         let new = try Self.read(file)
         scopes.withLock { $0 = new }
     }
 
-    /// The answer to a request without the scope; `nil` if it has it.
+    /// Returns the answer to a request without the scope, or `nil` if the request has it.
     ///
-    /// - Parameter authorization: The header `Authorization`.
-    /// - Throws: An error if this host cannot compute a digest: the token may be a known one.
+    /// - Parameter authorization: The value of the `Authorization` header.
+    /// - Throws: An error if this host can't compute a digest, because the token may be valid.
     func refusal(of authorization: String?, scope: TokenScope) throws(LedgerError) -> Response? {
         let scheme = "bearer ".utf8
-        // RFC 9110, 11.1: the name of a scheme has no case.
+        // RFC 9110, 11.1: the name of a scheme is case-insensitive.
         var allowed: Set<TokenScope>?
         if let header = authorization.map({ Array($0.utf8) }), header.count > scheme.count,
             zip(header, scheme).allSatisfy({ $0 == $1 || 0x41...0x5A ~= $0 && $0 + 0x20 == $1 })
@@ -71,7 +71,7 @@ package final class AccessTokens: Sendable {
         return Response(LedgerFault.forbidden, "'\(scope.rawValue)'")
     }
 
-    /// The SHA-256 of a token, by which it is known.
+    /// Returns the SHA-256 of a token, which identifies it.
     package static func digest(of token: String) throws(LedgerError) -> DigestValue {
         try token.withUTF8Bytes { (token) throws(LedgerError) in try digest(of: token) }
     }
@@ -84,10 +84,10 @@ package final class AccessTokens: Sendable {
         }
     }
 
-    /// What the token with a digest allows now; `nil` if there is no such token.
+    /// Returns the scopes of the token with a digest, or `nil` if there is no such token now.
     package func scopes(of digest: DigestValue) -> Set<TokenScope>? { scopes.withLock { $0[digest] } }
 
-    /// Whether a token allows something.
+    /// Returns whether any token allows a scope.
     package func hasToken(for scope: TokenScope) -> Bool {
         scopes.withLock { scopes in scopes.values.contains { $0.contains(scope) } }
     }
@@ -104,7 +104,7 @@ package final class AccessTokens: Sendable {
         for (number, line) in lines.enumerated() {
             let words = line.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: "\r") }
             guard let token = words.first, token.first != UInt8(ascii: "#") else { continue }
-            // No message has a part of a token.
+            // No message quotes any part of a token.
             let place = "\(file), line \(number + 1)"
             guard token.count >= minimumByteCount else {
                 throw ConfigurationError("\(place): a token must have at least \(minimumByteCount) bytes")

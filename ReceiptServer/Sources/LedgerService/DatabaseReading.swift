@@ -1,17 +1,17 @@
 import PurchaseLedger
 import ServerThreads
 
-/// What the metrics say of the tables, read every few seconds: who asks for metrics never waits for the database.
+/// Values for the metrics, read from the tables at intervals, so that metrics never wait for the database.
 final class DatabaseReading<Value: Sendable>: @unchecked Sendable {
-    /// The least time between two readings.
+    /// The minimum time between two reads.
     private static var interval: Duration { .seconds(5) }
-    /// A reading that takes longer is a database that does not answer.
+    /// A read that takes longer is treated as a database that doesn't answer.
     private static var patience: Duration { .seconds(15) }
 
-    /// The time between two readings, as a multiple of what one takes.
+    /// The time between two reads, as a multiple of the duration of one.
     private let pauseFactor: Int
     private let monitor = Monitor()
-    /// Within the monitor.
+    /// The state below is guarded by the monitor.
     private var value: Value?
     private var readAt = ContinuousClock.now
     private var isAnswered = true
@@ -19,18 +19,18 @@ final class DatabaseReading<Value: Sendable>: @unchecked Sendable {
 
     init(pauseFactor: Int = 0) { self.pauseFactor = pauseFactor }
 
-    /// Whether the database answered the last time, not long ago, and what it said. Before the first reading it has
+    /// Whether the last read, made recently, got an answer, and the last value. Before the first read, the database has
     /// just been opened.
     var last: (isAnswered: Bool, value: Value?) {
         monitor.locked { (isAnswered && ContinuousClock.now - readAt < Self.patience, value) }
     }
 
-    /// Reads until ``stop()`` is called. Call it on a thread of its own.
+    /// Reads until ``stop()`` is called. Call it on a separate thread.
     func run(_ read: () throws(LedgerError) -> Value) {
         while monitor.locked({ !isStopping }) {
             let found: Value?
             let start = ContinuousClock.now
-            // The delivery of events says why.
+            // The delivery of events reports the reason.
             do throws(LedgerError) { found = try read() } catch { found = nil }
             let deadline = Monitor.Deadline(after: max(Self.interval, (ContinuousClock.now - start) * pauseFactor))
             monitor.locked {

@@ -3,14 +3,14 @@ import HTTPService
 import Instants
 import StrictText
 
-/// The names for access that `--entitlement` defines, and the products that give each.
+/// The names for access that `--entitlement` defines, and the products that grant each.
 struct EntitlementNames: Sendable {
     private var names: [(name: String, productIDs: Set<UTF8Bytes>)] = []
 
-    /// No names.
+    /// Creates an empty set of names.
     init() {}
 
-    /// Reads the values of `--entitlement`, such as `premium=pro.month,pro.year`.
+    /// Parses the values of `--entitlement`, such as `premium=pro.month,pro.year`.
     init(_ values: [String]) throws(ConfigurationError) {
         var seen: Set<UTF8Bytes> = []
         for value in values {
@@ -30,12 +30,12 @@ struct EntitlementNames: Sendable {
         }
     }
 
-    /// Writes `"names":{"production":{"com.example.app":{"premium":{"active":true,"until":…}}}}`; nothing without
-    /// names.
+    /// Writes `"names":{"production":{"com.example.app":{"premium":{"active":true,"until":…}}}}`, or nothing if there
+    /// are no names.
     ///
     /// - Parameters:
-    ///   - entitlements: What an account has in the environment.
-    ///   - apps: The apps that have all names, besides those of the entitlements.
+    ///   - entitlements: The entitlements of an account in the environment.
+    ///   - apps: The apps to write all names for, in addition to those of the entitlements.
     func write(
         _ entitlements: Entitlements, in environment: AppStoreEnvironment, apps: Set<String>,
         to writer: inout JSONWriter
@@ -67,10 +67,10 @@ struct EntitlementNames: Sendable {
         }
     }
 
-    /// What the products of one name give together.
+    /// The combined access from the products of one name.
     private struct Access {
         var isActive = false
-        /// The date access ends; `nil` without access, or without an end.
+        /// The date access ends, or `nil` if there is no access or it doesn't end.
         var until: Instant?
 
         /// - Parameter items: Items of one app, ordered by purchase date.
@@ -79,14 +79,14 @@ struct EntitlementNames: Sendable {
             isActive = !active.isEmpty
             let ends = active.compactMap(\.accessEndDate)
             guard var end = ends.max(), ends.count == active.count else { return }
-            // What is paid, and begins by then.
+            // Add paid items that begin before access would end.
             for item in items where item.purchase.undecidable == nil && item.length != .unknown {
                 guard case .notYet(let start) = item.access, start <= end, item.purchase.productType != .consumable
                 else { continue }
                 if let next = item.accessEndDate {
                     end = max(end, next)
                 } else if item.purchase.productType == .nonConsumable, item.quantity > 0 {
-                    // It has no end.
+                    // The access doesn't end.
                     return
                 }
             }
@@ -96,8 +96,8 @@ struct EntitlementNames: Sendable {
 }
 
 extension String {
-    /// Whether there are characters, and in ASCII no white space, no control characters and no semicolon among them,
-    /// which separates values in the variable alone.
+    /// Whether the text is nonempty and has no ASCII white space, control characters or semicolons. Only the
+    /// environment variable uses semicolons, to separate values.
     fileprivate var isWord: Bool {
         !isEmpty && utf8.allSatisfy { $0 > UInt8(ascii: " ") && $0 != 0x7F && $0 != UInt8(ascii: ";") }
     }

@@ -2,7 +2,7 @@
 package import HTTPService
 package import PurchaseLedger
 
-/// The reasons for which the ledger's routes refuse a request.
+/// The reasons for which the ledger's routes can refuse a request.
 package enum LedgerFault: String, ServiceFault {
     case invalidAccountToken = "invalid-account-token"
     case invalidText = "invalid-text"
@@ -39,8 +39,7 @@ package enum LedgerFault: String, ServiceFault {
             FaultRow(
                 400, "the body is not an App Store Server Notification of version 2",
                 "Send {\"signedPayload\":\"…\"}, as Apple does.")
-        // Of the statuses that make Apple send again, none that the alarms and the health checks of a failing server
-        // count.
+        // A status that makes Apple retry, but that alarms and health checks don't count as a server failure.
         case .otherApp:
             FaultRow(
                 421, "the notification is genuine, but for an app that is none of this server's",
@@ -107,7 +106,7 @@ package enum LedgerFault: String, ServiceFault {
 }
 
 extension LedgerError: Refusal {
-    /// Whether the ledger failed, and not the request.
+    /// Whether the ledger failed rather than the request.
     package var isOfLedger: Bool { fault.row.status >= 500 }
 
     private var fault: LedgerFault {
@@ -128,13 +127,13 @@ extension LedgerError: Refusal {
     }
 
     package var response: Response {
-        // What a database says is for the operator.
+        // Messages from a database are for the operator only.
         Response(fault, isOfLedger || detail.isEmpty ? nil : detail)
     }
 }
 
 extension VerificationError: Refusal {
-    /// The answer to anyone, which has what was found, and not what was expected.
+    /// The answer for any client. It contains the value that was found, but not the one that was expected.
     package var response: Response { response(for: .httpStranger) }
 
     func response(for audience: Audience) -> Response {

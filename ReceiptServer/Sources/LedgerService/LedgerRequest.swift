@@ -29,7 +29,7 @@ struct RedeemRequest {
         }
     }
 
-    /// The account of a request; `nil` if it cannot be read, which its answer says.
+    /// Returns the account of a request, or `nil` if the body can't be parsed. The answer reports that error.
     @Sendable static func account(of request: Request) -> String? {
         try? RedeemRequest(request.body.span).account
     }
@@ -52,14 +52,14 @@ struct TokenRequest {
     }
 }
 
-/// `{"account":"…","transaction_id":"…"}` or `{"account":"…","apple_order_id":"…"}`, with `environment` where the
-/// server has several, and `"skip_refused":true,"reason":"…"`.
+/// `{"account":"…","transaction_id":"…"}` or `{"account":"…","apple_order_id":"…"}`, with `environment` if the server
+/// has several, and optionally `"skip_refused":true,"reason":"…"`.
 struct RecoverRequest {
     /// The account to redeem the recovered purchase for, or `nil` to only record it.
     let account: String?
     let subject: Reconciler.Recovery
     let environment: AppStoreEnvironment?
-    /// The reason to record the rest if something of Apple's answer is refused; `nil` to record nothing then.
+    /// The reason to record the rest if a part of Apple's answer is refused, or `nil` to record nothing then.
     let reasonToSkip: String?
 
     private enum Member: String, CaseIterable {
@@ -85,7 +85,7 @@ struct RecoverRequest {
         environment = try texts[.environment].map { (text) throws(RequestFault) in try .init(environment: text) }
         switch (texts[.transactionID], texts[.appleOrderID]) {
         case (let id?, nil):
-            // Apple is asked about no other environments.
+            // Apple is queried only for environments whose ids have the form of production.
             guard TransactionIDForm.isApples(id, in: .production) else {
                 throw .invalid("'transaction_id' must be \(TransactionIDForm.words)")
             }
@@ -124,7 +124,7 @@ struct OrderRequest {
         environment = try texts[.environment].map { (text) throws(RequestFault) in try .init(environment: text) }
     }
 
-    /// The account of a request; `nil` if it cannot be read, which its answer says.
+    /// Returns the account of a request, or `nil` if the body can't be parsed. The answer reports that error.
     @Sendable static func account(of request: Request) -> String? {
         try? OrderRequest(request.body.span).account
     }
@@ -161,9 +161,9 @@ struct TransferRequest {
     }
 }
 
-/// `{"transaction_id":"…","quantity":3,"reason":"…"}`, the same with `"as_signed":true` in place of the quantity, or
-/// `{"product_id":"…","quantity":3,"reason":"…","idempotency_key":"…"}`; all with `environment` and `bundle_id` where
-/// the server has several.
+/// `{"transaction_id":"…","quantity":3,"reason":"…"}`, the same with `"as_signed":true` instead of the quantity, or
+/// `{"product_id":"…","quantity":3,"reason":"…","idempotency_key":"…"}`. Each has `environment` and `bundle_id` if the
+/// server has several.
 struct AdjustRequest {
     let transactionID: String?
     let productID: String?
@@ -201,7 +201,7 @@ struct AdjustRequest {
     }
 }
 
-/// Nothing, `{}` or `{"reason":"…"}`
+/// An empty body, `{}` or `{"reason":"…"}`
 struct SendRequest {
     let reason: String?
 
@@ -213,8 +213,8 @@ struct SendRequest {
     }
 }
 
-/// The members of a request, which are strings but for some flags and numbers. A member with another name is a fault: a
-/// misspelt `account_token` would not be compared. `unknown` can say more of one.
+/// The members of a request: strings, except for some flags and numbers. An unknown member is refused, because a
+/// misspelled `account_token` would not be compared. `unknown` can add details to that message.
 private struct RequestTexts<Member: RawRepresentable<String> & CaseIterable & Hashable & Sendable> {
     private var values: [Member: [UInt8]] = [:]
     private var trueFlags: Set<Member> = []
@@ -253,7 +253,7 @@ private struct RequestTexts<Member: RawRepresentable<String> & CaseIterable & Ha
                     case .null where numbers.contains(member): break
                     case _ where numbers.contains(member): fault = fault ?? .noNumber(member)
                     case .string: found[member] = try cursor.readString().bytes
-                    // As if it were not there.
+                    // `null` counts as missing.
                     case .null: break
                     default: fault = fault ?? .noString(member)
                     }
@@ -272,7 +272,7 @@ private struct RequestTexts<Member: RawRepresentable<String> & CaseIterable & Ha
 
     func isTrue(_ flag: Member) -> Bool { trueFlags.contains(flag) }
 
-    /// An optional member.
+    /// The text of an optional member.
     subscript(member: Member) -> String? { values[member].map { String(decoding: $0, as: UTF8.self) } }
 
     func required(_ member: Member) throws(RequestFault) -> String {

@@ -11,18 +11,18 @@ package struct LedgerRoutes: Sendable {
     private let verifier: AppStoreVerifier
     private let tokens: AccessTokens
     private let log: ServiceLog
-    /// Where requests to redeem are recorded; `nil` for nowhere.
+    /// The log for requests to redeem, or `nil` to record none.
     private let attempts: AttemptLog?
-    /// What asks the App Store; `nil` without `--ask-apple`.
+    /// The App Store queries, or `nil` without `--ask-apple`.
     private let askApple: AskApple?
     private let counts = OutcomeCounts()
     private let notificationTypes = NotificationTypes()
     private let unknownValues = UnknownValueCounts()
     private let otherNotifications = OtherNotificationCounts()
-    /// Whether notifications of other apps are answered with success.
+    /// Whether notifications for other apps are answered with success.
     private let ignoresOtherApps: Bool
     private let names: EntitlementNames
-    /// The date of a request.
+    /// Returns the date of a request.
     var clock: @Sendable () -> Instant
 
     init(
@@ -50,7 +50,7 @@ package struct LedgerRoutes: Sendable {
             guarded(.events, "GET", "/v1/events/dead", deadLetters),
             guarded(.events, "GET", "/v1/events/unowned", unownedEvents),
             guarded(.events, "POST", "/v1/events/{id}/send", sendAgain),
-            // No token: the signature says that it is Apple's.
+            // No token is needed: the signature proves that the notification is from Apple.
             Route(.only("POST"), "/v1/notifications", execution: .queued(.unguarded)) { request in
                 try answer { try record(request) }
             },
@@ -61,7 +61,7 @@ package struct LedgerRoutes: Sendable {
     private var supportRoutes: [Route] {
         let support = SupportRoutes(ledger: ledger, accepted: verifier.policy, clock: clock)
         return [
-            // Nobody's share: the last part of the path is no account.
+            // The request belongs to no owner: the last part of the path isn't an account.
             guarded(
                 .read, "GET", "/v1/transactions/{environment}/{bundle_id}/{id}", support.transaction,
                 owner: { _ in nil }),
@@ -74,7 +74,7 @@ package struct LedgerRoutes: Sendable {
     private func recoverRoute(_ askApple: AskApple) -> Route {
         let recovering = RecoverRoute(
             askApple: askApple, ledger: ledger, accepted: verifier.policy, attempts: attempts, clock: clock)
-        // They wait for Apple. Together they have no more places than one account.
+        // These requests wait for Apple. Together they get only the slots of one account.
         return guarded(
             .recover, "POST", "/v1/recover",
             { request in
@@ -98,7 +98,7 @@ package struct LedgerRoutes: Sendable {
         counts.metrics + [notificationTypes.metric, unknownValues.metric, otherNotifications.metric]
     }
 
-    /// Verdicts that the metrics count apart, by their codes.
+    /// The verdicts that the metrics count separately, by code.
     var countedApart: [VerificationError.Code: UInt64] { otherNotifications.verdicts }
 
     private func guarded(
@@ -131,7 +131,7 @@ package struct LedgerRoutes: Sendable {
         }
     }
 
-    /// Writes what failed in the ledger to the log. The client learns only that it failed.
+    /// Logs a failure of the ledger. The answer to the client doesn't give the cause.
     private func answer(_ body: () throws -> Response) throws -> Response {
         do {
             return try body()
@@ -174,7 +174,7 @@ package struct LedgerRoutes: Sendable {
             throw error
         }
         let code = nothing?.rawValue ?? "ok"
-        // A repeated answer has the number that it had.
+        // A repeated answer keeps its original number.
         attempted(code, redemption.outcomes, order: redemption.isRepeated ? nil : redemption.sequence)
         count(redemption.outcomes)
         var writer = JSONWriter()
@@ -197,7 +197,7 @@ package struct LedgerRoutes: Sendable {
         return response
     }
 
-    /// What the log says of outcomes.
+    /// Returns the outcomes as text for the log.
     private static func summary(_ outcomes: [TransactionOutcome]) -> String {
         let named = outcomes.prefix(Attempt.maximumOutcomeCount).map { "\($0.transactionID) \($0.code)" }
         let rest = outcomes.count - named.count
@@ -257,7 +257,7 @@ package struct LedgerRoutes: Sendable {
 
     private func transfer(_ request: Request) throws -> Response {
         let asked = try TransferRequest(request.body.span)
-        // The same id can be another purchase in the other environment.
+        // The same id can belong to different purchases in the two environments.
         let environment = asked.environment ?? (asked.transactionID == nil ? nil : onlyEnvironment)
         if asked.transactionID != nil, environment == nil { throw RequestFault.environment }
         let count = try ledger.transfer(
@@ -268,7 +268,7 @@ package struct LedgerRoutes: Sendable {
 
     private func forget(_ request: Request) throws -> Response {
         let name = try ledger.deleteAccount(request.parameters[0], at: clock())
-        // It is done, whatever else fails.
+        // The account is deleted, even if something else fails.
         do throws(LedgerError) { try attempts?.noteDeletion() } catch { report(error) }
         return Response(body: Array("{\"forgotten_as\":\"\(name)\"}".utf8))
     }
@@ -306,9 +306,9 @@ package struct LedgerRoutes: Sendable {
     }
 }
 
-/// Counts notifications by their types: whether Apple sends one of a type in production is known only by its arrival.
+/// Counts notifications by type: the only way to learn whether Apple sends a type in production is to receive it.
 private final class NotificationTypes: Sendable {
-    /// Apple has fewer types than this.
+    /// The maximum number of types. Apple has fewer.
     private static let maximumCount = 200
 
     private struct Kind: Hashable {
@@ -338,7 +338,7 @@ private final class NotificationTypes: Sendable {
     }
 }
 
-/// Counts values that Apple has added since this version, by their places, which are few.
+/// Counts values that Apple has added since this version, by the fields they occur in, which are few.
 private final class UnknownValueCounts: Sendable {
     private let counts = Mutex<[String: UInt64]>([:])
 
@@ -358,20 +358,20 @@ private final class UnknownValueCounts: Sendable {
 
 /// Counts the outcomes sent to clients.
 ///
-/// It has no `Mutex`: the members of a group are answered at the same moment, and would spin while the thread that
-/// holds it waits for a processor.
+/// It has no `Mutex`: the requests of a group are answered at the same moment, and would spin while the thread with the
+/// lock waits for a processor.
 private final class OutcomeCounts: @unchecked Sendable {
     private struct Counts {
         var byOutcome: [Outcome: UInt64] = [:]
-        /// By the reason that the purchase gave nothing.
+        /// The counts by the reason that a purchase grants nothing.
         var byReason: [String: UInt64] = [:]
         var ownerConflicts: UInt64 = 0
-        /// Requests to redeem, by their code.
+        /// The number of requests to redeem, by code.
         var attempts: [String: UInt64] = ["ok": 0]
     }
 
     private let monitor = Monitor()
-    /// Within the monitor.
+    /// Guarded by the monitor.
     private var counts = Counts()
 
     func add(attempt code: String) { monitor.locked { counts.attempts[code, default: 0] += 1 } }
@@ -416,7 +416,7 @@ private final class OutcomeCounts: @unchecked Sendable {
 
 extension ServiceLog {
     package func write(_ event: StaticString, _ error: LedgerError) {
-        // What a database says can have values of a row. Its first line does not.
+        // A database's message can quote the values of a row, but not in its first line.
         write(.error, event, [("code", .text(error.code.rawValue)), ("message", .text(error.detail))])
     }
 }
@@ -448,7 +448,7 @@ extension JSONWriter {
         member("price", outcome.price)
         member("currency", outcome.currency)
         member("storefront", outcome.storefront)
-        // As that of the entitlements.
+        // The same words as in the entitlements.
         member("product_type_source", outcome.isTypeStated.map { $0 ? "setting" : "evidence" })
         member("bundle_id", outcome.bundleID)
         member("environment", outcome.environment?.rawValue)
@@ -457,7 +457,7 @@ extension JSONWriter {
 }
 
 extension TransactionOutcome {
-    /// The outcome, and its reason if that says more.
+    /// The outcome, followed by the reason if it adds something.
     fileprivate var code: String {
         let own = outcome.rawValue
         return [own, reason.flatMap { $0.hasSameBytes(as: own) ? nil : $0 }].compactMap(\.self).joined(separator: " ")

@@ -4,19 +4,19 @@ package import PurchaseLedger
 package import Reconciliation
 import ServerThreads
 
-/// The ledger of a service, if it has one: its routes, its tokens, and the delivery of its events.
+/// The ledger of a service: its routes, its tokens, and the delivery of its events.
 package struct LedgerService: Sendable {
     private let ledgerRoutes: LedgerRoutes
-    /// What the support desk shares with the routes.
+    /// The ledger, which the support desk shares.
     package let ledger: PurchaseLedger
     package let tokens: AccessTokens
     private let delivery: EventDelivery
-    /// The scheme, the host and the port of the webhook; `nil` without one.
+    /// The scheme, host and port of the webhook, or `nil` without one.
     package let webhookOrigin: String?
     private let hasWebhook: Bool
-    /// Which ledger it was at the start.
+    /// The identity of the ledger when the service started.
     private let summary: LedgerSummary.Beginning
-    /// Counting a large table takes a hundredth of a processor at most.
+    /// The pause factor limits counting a large table to a hundredth of a processor.
     private let summaryReading = DatabaseReading<LedgerSummary>(pauseFactor: 100)
     private typealias OutboxCounts = (pending: Int, oldestPending: Instant?, dead: Int, unowned: Int)
     private let outboxReading = DatabaseReading<OutboxCounts>()
@@ -81,15 +81,15 @@ package struct LedgerService: Sendable {
         ),
     ]
 
-    /// Where the ledger is that options name, without the name of its file or database, which can have a password.
+    /// Returns the kind of ledger that the options name. The location itself can contain a password.
     package static func kind(_ values: OptionTable.Values) -> String {
         guard let location = values["--ledger"] else { return "none" }
         return location.contains("://") ? "PostgreSQL" : "SQLite"
     }
 
-    /// Returns the ledger that options name; `nil` without `--ledger`.
+    /// Creates the ledger that the options name, or returns `nil` without `--ledger`.
     ///
-    /// - Parameter productTypes: The types of products, for purchases whose evidence does not say the type.
+    /// - Parameter productTypes: The types of products, for purchases whose evidence doesn't contain the type.
     package init?(
         _ values: OptionTable.Values, _ verifier: AppStoreVerifier,
         _ productTypes: ProductCatalog, _ log: ServiceLog
@@ -147,17 +147,17 @@ package struct LedgerService: Sendable {
 
     package var routes: [Route] { ledgerRoutes.routes }
 
-    /// Which ledger it is, for the log's line `start`.
+    /// The identity of the ledger, for the log's `start` line.
     package var identity: [(StaticString, ServiceLog.Value)] {
         [
             ("ledger_id", .text(summary.id)), ("ledger_created", .text(summary.creationDate.description)),
         ] + (summary.grantCount.map { [("grants", .number(Int($0)))] } ?? [])
     }
 
-    /// What asks the App Store; `nil` without `--ask-apple`.
+    /// The App Store queries, or `nil` without `--ask-apple`.
     package var reconciler: Reconciler? { askApple?.reconciler }
 
-    /// The apps and environments that the App Store is asked about; `nil` for none.
+    /// The apps and environments for which the App Store is queried, or `nil` for none.
     package var askedApps: String? {
         askApple.map { askApple in
             askApple.askedApps.map { "\($0.bundleID)/\($0.environment.rawValue)" }.sorted()
@@ -165,7 +165,7 @@ package struct LedgerService: Sendable {
         }
     }
 
-    /// What the options say that the ledger grants, and asks.
+    /// Returns the policy for grants and inquiries that the options describe.
     static func policy(
         _ values: OptionTable.Values, _ productTypes: ProductCatalog, _ file: AskAppleFile?
     ) throws(ConfigurationError) -> LedgerPolicy {
@@ -229,17 +229,17 @@ package struct LedgerService: Sendable {
         }
     }
 
-    /// Starts to deliver events, and to grant renewals that begin, on a thread of its own.
+    /// Starts background threads that deliver events and grant renewals when they begin.
     ///
-    /// - Returns: What ends it.
+    /// - Returns: A function that ends them.
     package func start() throws(ConfigurationError) -> @Sendable () -> Void {
         let (ledger, delivery, log, askApple) = (ledger, delivery, log, askApple)
         let (outboxReading, appleReading) = (outboxReading, appleReading)
         let thread = Thread {
             var recent = RecentReports()
             delivery.run { error in
-                // Reports each dead letter, and each reason once a minute. The text before a reason, such as the
-                // event's id, differs each time.
+                // Log each dead letter, and each other reason once a minute. The text before the reason, such as the
+                // event's id, is different each time.
                 let reason = error.detail.split(separator: ": ", maxSplits: 1).last ?? ""
                 if recent.isNews("\(error.code) \(reason)") || error.code == .deadLetter {
                     log.write("delivery", error)
@@ -249,7 +249,7 @@ package struct LedgerService: Sendable {
         let (summaryReading, summary) = (summaryReading, summary)
         let readers = [
             Thread {
-                // The log's start has no more than can be counted at once.
+                // The `start` line has only counts that take no time.
                 var isToBeTold = summary.grantCount == nil
                 summaryReading.run { () throws(LedgerError) in
                     let summary = try ledger.summary()
@@ -284,8 +284,8 @@ package struct LedgerService: Sendable {
         let asker = askApple.map { askApple in Thread { askApple.reconciler.run() } }
         let threads = [thread, recorder] + readers + (asker.map { [$0] } ?? [])
         guard threads.allSatisfy({ $0 != nil }) else { throw ConfigurationError("the system has no thread to give") }
-        // The delivery under way is not waited for: the event stays pending, and is delivered after the next start. So
-        // it is with questions.
+        // Don't wait for the current delivery: the event stays pending, and is delivered after the next start. The same
+        // is true of inquiries.
         return {
             askApple?.reconciler.stop()
             delivery.stop()
@@ -297,7 +297,7 @@ package struct LedgerService: Sendable {
         }
     }
 
-    /// Reads the file of tokens again, and that of `--ask-apple`.
+    /// Reloads the file of tokens and that of `--ask-apple`.
     package func reload() {
         askApple?.reload()
         do throws(ConfigurationError) {
@@ -308,7 +308,7 @@ package struct LedgerService: Sendable {
         }
     }
 
-    /// Verdicts that the metrics count apart, by their codes.
+    /// The verdicts that the metrics count separately, by code.
     package var verdictsCountedApart: [VerificationError.Code: UInt64] { ledgerRoutes.countedApart }
 
     package func metrics() -> [MetricFamily] {
@@ -336,7 +336,7 @@ package struct LedgerService: Sendable {
             "Lifecycle events of the last 30 days that nobody was told, because nobody owns the purchase; 10000 if there are more.",
             value: UInt64(counts.unowned))
         let outbox = ledger.policy.lifecycleEvents ? [events, unowned] : [events]
-        // Without a webhook, events wait for one, and their age means nothing.
+        // Without a webhook, events just wait for one, and their age means nothing.
         guard hasWebhook else { return always + outbox }
         let age = counts.oldestPending.map { max(0, (ledger.policy.surroundings.date() - $0).components.seconds) } ?? 0
         return always + outbox + [

@@ -1,7 +1,7 @@
 package import HTTPService
 import PurchaseLedger
 
-/// `receipt-server init`: makes a ledger. Nothing else does, except for `--new-ledger`.
+/// The command `receipt-server init`: creates a ledger. Only `--new-ledger` does so, too.
 package enum NewLedger {
     package static let options = LedgerService.options.filter { $0.name == "--ledger" }
 

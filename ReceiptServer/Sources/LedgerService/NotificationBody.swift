@@ -2,17 +2,17 @@ import AppStoreReceipt
 import HTTPService
 import StrictText
 
-/// What came in place of a notification of version 2, looked at once it was refused.
+/// The kind of a body that was refused because it isn't a version 2 notification.
 enum NotificationBody {
-    /// A notification of version 1, which nobody signed.
+    /// A version 1 notification, which is unsigned.
     case version1
     case form
-    /// Evidence of another kind, which Apple signed.
+    /// Evidence of another kind, signed by Apple.
     case otherKind(String)
-    /// No JWS.
+    /// Not a JWS.
     case other
 
-    /// - Returns: `nil` if the error says what is wrong.
+    /// - Returns: `nil` if the error already says what is wrong.
     init?(_ body: [UInt8], _ error: VerificationError, _ verifier: AppStoreVerifier) {
         guard error.part == nil else { return nil }
         if [.input, .form, .header].contains(error.stage), let found = Self(unsigned: body) {
@@ -56,7 +56,7 @@ enum NotificationBody {
         self = .version1
     }
 
-    /// Whether a body begins with a name and `=`. The `=` of base64 is at its end.
+    /// Returns whether a body begins with a name and `=`. Base64 has `=` only at its end.
     private static func isForm(_ body: [UInt8]) -> Bool {
         let name = body.prefix(64).prefix { byte in
             switch byte {

@@ -94,7 +94,7 @@ struct OrderRoutes: Sendable {
     }
 }
 
-/// Tells the operator of transactions that have the token of another account than the owner's.
+/// Logs transactions with the token of an account other than the owner.
 final class TokenConflicts: Sendable {
     private let count = Atomic<UInt64>(0)
     private let log: ServiceLog

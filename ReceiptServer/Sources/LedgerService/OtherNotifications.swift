@@ -2,8 +2,8 @@ import AppStoreReceipt
 import HTTPService
 import Synchronization
 
-/// Genuine notifications for apps or environments that are none of the server's: any developer can enter our URL in App
-/// Store Connect.
+/// Counts genuine notifications for other apps or environments than the server's. Any developer can enter this server's
+/// URL in App Store Connect.
 final class OtherNotificationCounts: Sendable {
     private let apps = Atomic<UInt64>(0)
     private let environments = Atomic<UInt64>(0)
@@ -11,16 +11,16 @@ final class OtherNotificationCounts: Sendable {
     private static let appCode = VerificationError.Code.bundleIDMismatch
     private static let environmentCode = VerificationError.Code.environmentMismatch
 
-    /// Returns the answer to such a notification, and counts it; `nil` if it was refused for another reason.
+    /// Counts such a notification and returns its answer, or returns `nil` if it was refused for another reason.
     func answer(to error: VerificationError, ignoringOtherApps: Bool) -> Response? {
-        // The signature precedes the policy. A fault in a signed part is Apple's.
+        // The signature is verified before the policy. A fault in a signed part is Apple's.
         guard error.part == nil else { return nil }
         if error.code == Self.appCode {
             apps.add(1, ordering: .relaxed)
             return ignoringOtherApps
                 ? Response(body: Array(#"{"status":"ignored"}"#.utf8)) : Response(LedgerFault.otherApp, error.found)
         }
-        // The app is compared first, so it is ours.
+        // The app is compared first, so the notification is for this server's app.
         if error.code == Self.environmentCode {
             environments.add(1, ordering: .relaxed)
             return Response(LedgerFault.otherEnvironment, error.found)
@@ -28,7 +28,7 @@ final class OtherNotificationCounts: Sendable {
         return nil
     }
 
-    /// How many there are of each of the verifier's codes.
+    /// The number of notifications by the verifier's code.
     var verdicts: [VerificationError.Code: UInt64] {
         [Self.appCode: apps.load(ordering: .relaxed), Self.environmentCode: environments.load(ordering: .relaxed)]
     }

@@ -1,12 +1,12 @@
-/// Recent reports to the operator. A report that repeats is made once a minute.
+/// The recent reports to the operator, so that a repeated report is made only once a minute.
 struct RecentReports {
     private static let interval = Duration.seconds(60)
-    /// Reasons can have texts of a database, without a limit to their number.
+    /// The maximum number to remember: texts from a database can make any number of reasons.
     private static let maximumCount = 1000
 
     private var told: [String: ContinuousClock.Instant] = [:]
 
-    /// Whether something was not told within a minute. It counts as told from then on.
+    /// Returns whether something hasn't been reported within the last minute, and marks it as reported.
     mutating func isNews(_ what: String) -> Bool {
         let now = ContinuousClock.now
         if let last = told[what], now < last + Self.interval { return false }

@@ -11,8 +11,8 @@ extension JSONWriter {
 
     mutating func member(_ name: StaticString, _ date: Instant?) { member(name, date?.description) }
 
-    /// Writes the three members that name a transaction; of an order of Apple's about which Apple was asked, its id in
-    /// place of a transaction's.
+    /// Writes the three members that identify a transaction. If Apple was asked about an order, the order's id replaces
+    /// the transaction id.
     mutating func members(_ name: TransactionName?) {
         member("environment", name?.environment.rawValue)
         member("bundle_id", name?.bundleID)

@@ -3,7 +3,7 @@ import HTTPService
 import PurchaseLedger
 import StrictText
 
-/// The routes of the support desk: what is known of a transaction and of an account, and what support does to a grant.
+/// The routes of the support desk: the records of a transaction or an account, and support's changes to a grant.
 struct SupportRoutes: Sendable {
     let ledger: PurchaseLedger
     /// The apps and environments of the server.
@@ -43,7 +43,7 @@ struct SupportRoutes: Sendable {
         return Response(body: writer.bytes)
     }
 
-    /// The most elements of a part of a list.
+    /// Returns the requested number of elements in a page of a list.
     private static func limit(_ request: Request, _ maximum: Int) throws(RequestFault) -> Int {
         guard let text = request.queryItem("limit") else { return 100 }
         guard let number = Int(text), 1...maximum ~= number else { throw .invalid("'limit' must be 1 to \(maximum)") }
@@ -86,7 +86,7 @@ extension VerificationPolicy {
     /// The environment of the server, if it has only one.
     var onlyEnvironment: AppStoreEnvironment? { acceptedEnvironments.count == 1 ? acceptedEnvironments.first : nil }
 
-    /// The app of a request that may name one.
+    /// Returns the app of a request that may name one.
     func bundleID(_ asked: String?) throws(RequestFault) -> String {
         let known = bundleIDs?.map(UTF8Bytes.init)
         guard let bundleID = asked ?? (known?.count == 1 ? known?.first?.string : nil) else {

@@ -4,9 +4,9 @@ import Instants
 import StrictText
 import Synchronization
 
-/// Tells the operator of products that are granted without an end: one line of the log for each and day.
+/// Logs products that are granted without an end: one line for each product and day.
 final class UnknownLengths: Sendable {
-    /// An app sells fewer such products.
+    /// The maximum number of products to track. An app sells fewer of this kind.
     private static let maximumCount = 1000
 
     private struct Day {

@@ -4,12 +4,12 @@ import HTTPService
 import PurchaseLedger
 import Reconciliation
 
-/// What the metrics say of asking the App Store, and of its notifications.
+/// The metrics about requests to the App Store and about its notifications.
 struct AppleMetrics: Sendable {
-    /// What is read from the tables now and then.
+    /// The values that are read from the tables at intervals.
     struct Stored: Sendable {
         var notifications: [PurchaseLedger.LastNotification] = []
-        /// `nil` without `--ask-apple`.
+        /// The inquiries, or `nil` without `--ask-apple`.
         var asking:
             (questions: [PurchaseLedger.QuestionCounts], unknown: [(app: AskedApp, signer: String, count: Int)])?
     }
@@ -40,7 +40,7 @@ struct AppleMetrics: Sendable {
         return family
     }
 
-    /// What is in the tables, and so the same on all servers of a ledger.
+    /// Returns the metrics from the tables, which are the same on all servers of a ledger.
     static func stored(
         _ stored: Stored, _ apps: [AppleApp], at now: Instant = .now
     ) -> [MetricFamily] {
@@ -68,7 +68,7 @@ struct AppleMetrics: Sendable {
             }
             states.add(UInt64(counts.unknown), labels + [("state", "unknown"), ("priority", "")])
             states.add(UInt64(counts.failed), labels + [("state", "failed"), ("priority", "")])
-            // Before the first window is complete, everything is as old as the epoch says: the alarm must ring.
+            // Until the first window is complete, the age counts from 1970, so that the alarm rings.
             complete.add(seconds(since: counts.completeUntil ?? Instant(millisecondsSince1970: 0), now), labels)
             gaps.add(counts.gap.map { seconds(since: $0.from, $0.until) } ?? 0, labels)
             if let app = apps.first(where: { $0.app == counts.app }) {
@@ -82,7 +82,7 @@ struct AppleMetrics: Sendable {
         return [states, oldest, complete, gaps, budget, unknownBySigner]
     }
 
-    /// What this server has counted.
+    /// Returns the metrics that this server has counted.
     static func counted(_ reconciler: Reconciler) -> [MetricFamily] {
         let (counts, stopped) = (reconciler.counts, reconciler.stopped)
         let apps = reconciler.apps.map(\.app)

@@ -3,7 +3,7 @@ import HTTPService
 import PurchaseLedger
 import Reconciliation
 
-/// What asks the App Store afterwards, with `--ask-apple`.
+/// Queries the App Store in the background, with `--ask-apple`.
 final class AskApple: Sendable {
     let reconciler: Reconciler
     private let file: String
@@ -24,7 +24,7 @@ final class AskApple: Sendable {
             "Ask every week for the refunds of those who bought in the last 90 days, too. Needs --ask-apple."),
     ]
 
-    /// What the options ask about; `nil` without `--ask-apple`.
+    /// Returns the file that the options name, or `nil` without `--ask-apple`.
     static func file(
         _ values: OptionTable.Values, _ verifier: AppStoreVerifier
     ) throws(ConfigurationError) -> AskAppleFile? {
@@ -41,7 +41,7 @@ final class AskApple: Sendable {
         }
     }
 
-    /// Which questions the ledger notes.
+    /// Returns the policy that decides which inquiries the ledger records.
     static func policy(
         _ values: OptionTable.Values, _ file: AskAppleFile
     ) throws(ConfigurationError) -> QuestionPolicy {
@@ -67,10 +67,10 @@ final class AskApple: Sendable {
         reconciler = Reconciler(ledger, file.askers.map(\.app), options)
     }
 
-    /// The apps and environments that are asked about.
+    /// The apps and environments for which Apple is queried.
     var askedApps: [AskedApp] { reconciler.apps.map(\.app) }
 
-    /// Reads the file and its keys again. If one is faulty, all stay as they are.
+    /// Reloads the file and its keys. If any of them is invalid, all current ones stay in force.
     func reload() {
         func refuse(_ message: String) { log.write(.error, "ask-apple-not-reloaded", [("message", .text(message))]) }
         do throws(AskAppleFault) {

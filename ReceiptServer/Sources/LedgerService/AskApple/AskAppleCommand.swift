@@ -5,7 +5,7 @@ import Reconciliation
 import StrictText
 import Synchronization
 
-/// `receipt-server check-apple` and `receipt-server reconcile`: what both need, and the second.
+/// The commands `receipt-server check-apple` and `receipt-server reconcile`.
 package struct AskAppleCommand {
     package static let checkOptions: [OptionTable.Option] = options
     package static let reconcileOptions: [OptionTable.Option] =
@@ -36,7 +36,7 @@ package struct AskAppleCommand {
     private let ledger: PurchaseLedger
     private let print: (String, _ isError: Bool) -> Void
 
-    /// - Parameter isCheck: Whether the ledger is only read, as with `--dry-run`.
+    /// - Parameter isCheck: Whether to only read the ledger, as with `--dry-run`.
     package init(
         _ values: OptionTable.Values, _ verifier: AppStoreVerifier, _ productTypes: ProductCatalog,
         isCheck: Bool, print: @escaping (String, _ isError: Bool) -> Void
@@ -56,8 +56,8 @@ package struct AskAppleCommand {
         }
     }
 
-    /// - Returns: The exit status: 0, 1 if notifications do not arrive or Apple cannot be asked, or 2 if something of
-    ///   the configuration is wrong.
+    /// - Returns: The exit status: 0, 1 if notifications don't arrive or Apple can't be queried, or 2 if the
+    ///   configuration is wrong.
     package func check() -> Int32 {
         var check = CheckApple(ledger) { print($0, false) }
         return check.run(askers)
@@ -65,8 +65,8 @@ package struct AskAppleCommand {
 
     // MARK: Reconciling
 
-    /// - Returns: The exit status: 0 if all is known, 1 if something is left over, refused or lost, or 2 if Apple
-    ///   refuses a key.
+    /// - Returns: The exit status: 0 if everything is known, 1 if something is left over, refused or lost, or 2 if
+    ///   Apple refuses a key.
     package func reconcile() throws(ConfigurationError) -> Int32 {
         var since: Instant?
         if let text = values["--since"] {
@@ -121,8 +121,8 @@ package struct AskAppleCommand {
         ConfigurationError("\(error); run it again, and it goes on", isTemporary: true)
     }
 
-    /// Prints the periods that ended unheard, and notes that they were listed: what is killed in between lists some
-    /// twice.
+    /// Prints the periods that ended without a notification, and records that they were listed. If the process is
+    /// killed in between, the next run lists some of them again.
     private func listEnded() throws(LedgerError) {
         var last: EndedPeriod?
         while case let periods = try ledger.endedPeriods(limit: 1000, after: last), !periods.isEmpty {
@@ -174,10 +174,10 @@ extension [ReconciliationCounts.Item: Int] {
     fileprivate var total: Int { values.reduce(0, +) }
 }
 
-/// Prints what is found at once: a run that is killed has named it.
+/// Prints findings as they are made, so that a run that is killed has printed its findings.
 private final class FindingPrinter: @unchecked Sendable {
     private let lock = Mutex(())
-    /// Within the lock.
+    /// Called within the lock.
     private let body: (String) -> Void
 
     init(_ body: @escaping (String) -> Void) { self.body = body }
@@ -188,8 +188,8 @@ private final class FindingPrinter: @unchecked Sendable {
 }
 
 extension Finding {
-    /// What an operator's run says of something that needs a person, or would change something; `nil` for what is
-    /// listed or summed up at the end.
+    /// The line for a finding that needs a person or would change something, or `nil` for findings that are listed or
+    /// summed up at the end.
     fileprivate var line: String? {
         func line(_ title: String, _ app: AskedApp, _ words: String?...) -> String {
             let name = [app.bundleID.printable, app.environment.rawValue]

@@ -6,28 +6,28 @@ import PurchaseLedger
 import Reconciliation
 import StrictText
 
-/// The file of `--ask-apple`: who asks the App Store, about which apps.
+/// The file of `--ask-apple`: the keys for the App Store Server API, and the apps they are for.
 ///
 /// ```json
 /// [{"bundle_id":"com.example.app","issuer_id":"57246542-96fe-1a63-e053-0824d011072a","key_id":"2X9R4HXF34",
 ///   "key_file":"key.p8"}]
 /// ```
 struct AskAppleFile: Sendable {
-    /// What asks about one app in one environment.
+    /// The key for one app in one environment.
     struct Asker: Sendable {
         let app: AppleApp
         let keyID: String
     }
 
-    /// One for each app and environment, in the order of the file; production first.
+    /// One element for each app and environment, in the order of the file, production first.
     let askers: [Asker]
 
-    /// Apple's limit of most endpoints.
+    /// Apple's limit for most endpoints.
     private static let maximumRequestsPerHour = 180_000
 
-    /// Reads the file, and the keys that it names.
+    /// Reads the file and the keys that it names.
     ///
-    /// - Parameter verifier: What verifies the answers. Its policy says which apps and environments there are.
+    /// - Parameter verifier: The verifier of the answers. Its policy determines the apps and environments.
     init(_ path: String, _ verifier: AppStoreVerifier) throws(AskAppleFault) {
         let entries = try Self.entries(Self.read(path))
         var askers: [Asker] = []
@@ -84,7 +84,7 @@ struct AskAppleFile: Sendable {
         private var environments: [AppStoreEnvironment]?
         private var requestsPerHour = AppleApp.defaultRequestsPerHour
 
-        /// - Returns: The first reason to refuse it.
+        /// - Returns: The first reason to refuse the object.
         mutating func read(_ cursor: inout JSONCursor) throws(JSONError) -> AskAppleFault.Reason? {
             var seen: Set<AskAppleFault.Member> = []
             var found = Entry()
@@ -178,7 +178,7 @@ struct AskAppleFile: Sendable {
             return askers
         }
 
-        /// What comes before the name of a file.
+        /// Returns the part of a path before the name of the file.
         private static func folder(of path: String) -> String {
             guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
             return String(path[...slash])
@@ -186,7 +186,7 @@ struct AskAppleFile: Sendable {
     }
 }
 
-/// The reason a file of `--ask-apple` is refused. It has nothing of a key.
+/// The reason a file of `--ask-apple` is refused. It quotes nothing of a key.
 struct AskAppleFault: Error {
     /// The members of an entry.
     enum Member: String, CaseIterable, Sendable {
@@ -196,7 +196,7 @@ struct AskAppleFault: Error {
         case keyFile = "key_file"
         case environments
         case requestsPerHour = "requests_per_hour"
-        /// A server of this machine to ask instead of Apple's.
+        /// The server on this machine to query instead of Apple's.
         case url
     }
 
@@ -210,7 +210,7 @@ struct AskAppleFault: Error {
         case invalid(Member)
         case otherApp
         case otherEnvironment
-        /// Apple knows nothing of what another root has signed.
+        /// Another root is trusted, and Apple knows nothing that it signed.
         case otherRoots
         case listedTwice(AppStoreEnvironment)
         case signer(String, SigningError)
@@ -218,7 +218,7 @@ struct AskAppleFault: Error {
     }
 
     let reason: Reason
-    /// The number of the entry, from 1; `nil` for the whole file.
+    /// The number of the entry, from 1, or `nil` for the whole file.
     let entry: Int?
 
     init(_ reason: Reason, entry: Int? = nil) {

@@ -5,19 +5,19 @@ import PurchaseLedger
 import Reconciliation
 import StrictText
 
-/// `receipt-server check-apple`: whether Apple accepts the keys, and whether its notifications arrive.
+/// `receipt-server check-apple`: checks whether Apple accepts the keys and whether notifications arrive.
 struct CheckApple {
-    /// How Apple's answers are waited for.
+    /// The pauses and attempts while waiting for a test notification.
     struct Patience {
-        /// Between two questions about a test notification: Apple allows one a second.
+        /// The time between two requests about a test notification. Apple allows one a second.
         var interval = Duration.seconds(2)
-        /// The number of questions until Apple has sent it, and then until it is in the ledger.
+        /// The number of requests until Apple has sent it, and the number of lookups until it is in the ledger.
         var attemptCount = 30
     }
 
-    /// How far back notifications are counted.
+    /// The time before now in which notifications are counted.
     private static let countedTime = Duration.seconds(7 * 86_400)
-    /// 10,000 notifications show what is missing.
+    /// The maximum number of pages. 10,000 notifications are enough to show what is missing.
     private static let maximumPageCount = 500
 
     private let ledger: PurchaseLedger
@@ -32,7 +32,7 @@ struct CheckApple {
         case fine = 0
         /// Notifications do not arrive, or Apple cannot be reached.
         case trouble = 1
-        /// Something of the configuration, here or in App Store Connect.
+        /// The configuration is wrong, here or in App Store Connect.
         case configuration = 2
 
         static func < (lhs: Status, rhs: Status) -> Bool { lhs.rawValue < rhs.rawValue }
@@ -114,7 +114,7 @@ struct CheckApple {
         say("Its test notification arrived in the ledger.")
     }
 
-    /// A word that a server sent, if it is one of Apple's kind.
+    /// Returns a word that a server sent, if it has the form of Apple's words.
     private static func word(_ text: String) -> String {
         let isWord =
             text.utf8.count <= 64
@@ -122,7 +122,7 @@ struct CheckApple {
         return isWord ? text : "an unknown result"
     }
 
-    /// Waits until Apple has tried to send it.
+    /// Waits until Apple has tried to send the test notification.
     private func sentNotification(
         _ token: String, _ asker: AskAppleFile.Asker
     ) throws(AppStoreServerError) -> SentNotification? {
@@ -160,7 +160,7 @@ struct CheckApple {
         var recorded = 0
     }
 
-    /// Counts what Apple sent in the last days, and what of it is in the ledger.
+    /// Counts the notifications that Apple sent in the last days, and those of them that are in the ledger.
     private mutating func count(_ asker: AskAppleFile.Asker) throws(AppStoreServerError) {
         let now = clock()
         var counts: [UTF8Bytes: Count] = [:]
@@ -170,7 +170,7 @@ struct CheckApple {
         let query = NotificationHistoryQuery(from: now - Self.countedTime, to: now)
         var pages = asker.app.client.notificationHistoryPages(query).makeIterator()
         var seen: Set<UTF8Bytes> = []
-        // As when the server asks: a tenth of the budget.
+        // The server, too, limits these requests to a tenth of the budget.
         var barrenRest = max(1, asker.app.requestsPerHour / 10)
         while failure == nil, barrenRest > 0, pageCount < Self.maximumPageCount, let page = try pages.next() {
             pageCount += 1

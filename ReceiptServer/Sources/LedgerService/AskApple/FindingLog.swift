@@ -4,7 +4,7 @@ import PurchaseLedger
 import Reconciliation
 import Synchronization
 
-/// Tells the operator what asking the App Store has found.
+/// Logs the findings of requests to the App Store for the operator.
 final class FindingLog: Sendable {
     private let log: ServiceLog
     private let recent = Mutex(RecentReports())
@@ -14,7 +14,7 @@ final class FindingLog: Sendable {
     func write(_ finding: Finding) {
         switch finding {
         case .refused(let app, let code, let id):
-            // What was refused is asked for again, and is a question that fails in the end: it has a row.
+            // A refused item is requested again. If it keeps failing, its inquiry fails, and that has a row.
             guard isNews("refused \(name(app)) \(code)") else { return }
             log.write(.error, "apple-item-refused", members(app) + [("code", .text(code))] + named("id", id))
         case .unknown(let unknown):
@@ -53,9 +53,9 @@ final class FindingLog: Sendable {
         case .ledger(let error):
             guard isNews(error.code.rawValue) else { return }
             log.write("reconciliation", error)
-        // There can be thousands after an outage. The metrics count them by type.
+        // There can be thousands after an outage, and the metrics count them by type.
         case .recovered: break
-        // Only a command has these, which prints them.
+        // Only a command makes these, and prints them.
         case .missing, .leftOver: break
         }
     }

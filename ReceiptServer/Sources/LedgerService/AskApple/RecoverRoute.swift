@@ -5,29 +5,29 @@ import PurchaseLedger
 import Reconciliation
 import StrictText
 
-/// `POST /v1/recover`: asks the App Store about one purchase, and records what it signed.
+/// The route `POST /v1/recover`: asks the App Store about one purchase, and records the signed answer.
 struct RecoverRoute: Sendable {
     let askApple: AskApple
     let ledger: PurchaseLedger
     /// The apps and environments of the server.
     let accepted: VerificationPolicy
-    /// Where requests for an account are recorded, as those to redeem are; `nil` for nowhere.
+    /// The log for requests that name an account, as for requests to redeem, or `nil` to record none.
     let attempts: AttemptLog?
     let clock: @Sendable () -> Instant
 
     func recover(_ request: Request) throws -> Reconciler.RecoveryResult {
         let asked = try RecoverRequest(request.body.span)
         if let account = asked.account { try LedgerText.check(account, "account") }
-        // The same id can be another purchase in the other environment.
+        // The same id can belong to different purchases in the two environments.
         guard let environment = asked.environment ?? accepted.onlyEnvironment,
             accepted.acceptedEnvironments.contains(environment)
         else { throw RequestFault.environment }
         let now = clock()
-        // Before Apple is asked: if the account is deleted meanwhile, its attempt is not recorded.
+        // Read before Apple is queried: if the account is deleted meanwhile, its attempt isn't recorded.
         let floor = attempts?.lastFloor
         func attempted(_ code: String, _ outcomes: [TransactionOutcome] = []) {
             guard let account = asked.account else { return }
-            // Its digest is that of the id. There is no evidence to keep.
+            // The digest is that of the id. There is no evidence to keep.
             var attempt = Attempt(
                 request.id, of: account, Array(asked.subject.id.utf8), code: code, outcomes, at: now)
             attempt?.evidence = nil
@@ -48,12 +48,12 @@ struct RecoverRoute: Sendable {
         _ asked: RecoverRequest, in environment: AppStoreEnvironment, at now: Instant
     ) throws -> Reconciler.RecoveryResult {
         if let reason = asked.reasonToSkip { try LedgerText.check(reason, "reason") }
-        // An id names no app, and no two apps have one in an environment.
+        // An id doesn't contain the app, but it is unique within an environment.
         let apps = askApple.askedApps.filter { $0.environment == environment }
         guard !apps.isEmpty else {
             throw RequestFault.invalid("'environment' is none in which the server asks the App Store")
         }
-        // What one app cannot say, because its key is refused, another one may.
+        // If Apple refuses the key of one app, another app may still have the answer.
         var fault = RequestFault(LedgerFault.unknownToApple)
         for app in apps {
             do throws(Reconciler.RecoveryError) {
@@ -78,7 +78,7 @@ struct RecoverRoute: Sendable {
         throw fault
     }
 
-    /// Records who had something that was refused skipped, and why, if something was.
+    /// If refused items were skipped, records that with the reason for each transaction.
     private func record(
         _ result: Reconciler.RecoveryResult, _ asked: RecoverRequest, _ app: AskedApp, at now: Instant
     ) throws(Reconciler.RecoveryError) {

@@ -9,14 +9,14 @@ extension OpenFile {
         var offset = range.lowerBound
         while offset < range.upperBound {
             let piece = try read(Int(min(Self.pieceByteCount, range.upperBound - offset)), at: offset)
-            // It became shorter: the digest is that of another file.
+            // The file became shorter. The digest then doesn't match.
             if piece.isEmpty { return }
             try digest.update(piece.span)
             offset += Int64(piece.count)
         }
     }
 
-    /// The SHA-256 of the file, and of its prefixes with these numbers of bytes.
+    /// Returns the SHA-256 of the file, and of its prefixes with these sizes.
     func digests(_ counts: [Int64]) throws -> (all: String, beginnings: [Int64: String]) {
         var digest = try DigestStream(.sha256)
         var beginnings: [Int64: String] = [:]

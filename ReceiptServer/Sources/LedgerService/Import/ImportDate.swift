@@ -3,21 +3,21 @@ import HTTPService
 import Instants
 import StrictText
 
-/// How the dates of a file are read.
+/// The rules for reading the dates of a file.
 struct ImportDate {
-    /// 2008-07-10. The seconds since 1970 of a database, taken as milliseconds, are of 1970.
+    /// 2008-07-10. Seconds since 1970, mistaken for milliseconds, give a date in 1970.
     private static let appStoreOpening = Instant(millisecondsSince1970: 1_215_648_000_000)
-    /// For clocks that are slow.
+    /// The tolerance for slow clocks.
     private static let allowance = Duration.seconds(300)
-    /// A day can have begun where the shop is, and not by UTC.
+    /// The tolerance for days: a day can have begun in the shop's time zone before it begins in UTC.
     private static let dayAllowance = Duration.seconds(14 * 3600)
 
-    /// How far a local time is ahead of UTC at a date; `nil` if no zone was named.
+    /// Returns the offset of the local time from UTC at a date, or `nil` if no zone was named.
     private let secondsFromUTC: (@Sendable (Instant) -> Int)?
     private let zoneName: String
     let now: Instant
 
-    /// - Parameter zone: The name of a time zone of the system; `nil` for none.
+    /// - Parameter zone: The name of a time zone that the system knows, or `nil` for none.
     init(zone name: String?, at now: Instant) throws(ConfigurationError) {
         self.now = now
         zoneName = name ?? ""
@@ -61,7 +61,7 @@ struct ImportDate {
         return date
     }
 
-    /// Reads a date as MySQL writes it: `2025-06-15 12:00:00`, with a fraction of up to six digits.
+    /// Reads a date in MySQL's format, `2025-06-15 12:00:00`, with up to six digits of a fraction.
     private func local(_ text: String) throws(ImportRecord.Fault) -> Instant? {
         var bytes = Array(text.utf8)
         guard bytes.count >= 19, bytes[10] == UInt8(ascii: " "), bytes.count <= 26 else { return nil }
@@ -70,7 +70,7 @@ struct ImportDate {
         guard let secondsFromUTC else {
             throw ImportRecord.Fault(message: "'date' has no time zone: name it by --time-zone, such as Asia/Shanghai")
         }
-        // Of a time that a clock shows twice, the first.
+        // For a local time that occurs twice, use the earlier one.
         for other in [date.advanced(by: .seconds(-86_400)), date.advanced(by: .seconds(86_400))] {
             let offset = secondsFromUTC(other)
             let moment = date.advanced(by: .seconds(-offset))

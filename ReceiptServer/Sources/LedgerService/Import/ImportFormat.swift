@@ -1,16 +1,16 @@
 import StrictText
 
-/// How the lines of a file are written: JSON, or CSV with the names of the columns in its first line (RFC 4180).
+/// The format of a file's lines: JSON, or CSV with column names in the first line (RFC 4180).
 struct ImportFormat {
-    /// The columns of CSV; `nil` for JSON.
+    /// The columns of CSV, or `nil` for JSON.
     private(set) var columns: [ImportRecord.Column]?
-    /// What stands between fields: spreadsheets of many countries write `;`, and MySQL tabs.
+    /// The separator between fields. In many countries, spreadsheets write `;`, and MySQL writes tabs.
     private var separator = UInt8(ascii: ",")
 
-    /// JSON.
+    /// Creates the JSON format.
     init() {}
 
-    /// Reads the first line of CSV.
+    /// Reads the first line of a CSV file.
     init(csv line: [UInt8]) throws(ImportRecord.Fault) {
         try Self.checkText(line)
         separator = line.first { [UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "\t")].contains($0) } ?? separator
@@ -36,7 +36,7 @@ struct ImportFormat {
         guard fields.count == columns.count else {
             throw ImportRecord.Fault(message: "\(fields.count) fields; the first line has \(columns.count)")
         }
-        // Databases wrap base64. Elsewhere, lines in a field are rather those that a wrong quotation mark swallowed.
+        // Databases wrap base64. Elsewhere, a line break is more likely due to a misplaced quotation mark.
         for (column, field) in zip(columns, fields) where column != .evidence {
             guard !field.contains(UInt8(ascii: "\n")) else {
                 throw ImportRecord.Fault(message: "a line break in '\(column.rawValue)'; JSON can have one")
@@ -47,20 +47,20 @@ struct ImportFormat {
 
     // MARK: Fields of several lines
 
-    /// What the quotation marks of a line say of the one after it.
+    /// The effect of a line's quotation marks on the next line.
     enum LineEnd {
-        /// It is a line of its own.
+        /// The next line is a record of its own.
         case complete
-        /// It goes on with a field of this one.
+        /// The next line continues a field of this one.
         case withinField
-        /// A quotation mark is neither doubled nor followed by a separator: what stands before it is none of the
-        /// line's.
+        /// A quotation mark is neither doubled nor followed by a separator, so the text before it doesn't belong to the
+        /// line.
         case misplaced
     }
 
     /// Returns how a line ends.
     ///
-    /// - Parameter withinField: Whether it begins within a field of the line before it.
+    /// - Parameter withinField: Whether the line begins within a field of the previous line.
     func end(of line: [UInt8], withinField: Bool = false) -> LineEnd {
         let quote = UInt8(ascii: "\"")
         guard columns != nil, withinField || line.contains(quote) else { return .complete }
@@ -78,7 +78,7 @@ struct ImportFormat {
                 } else if !isEscaped {
                     return .misplaced
                 }
-                // MySQL writes \" for a quotation mark, which is a fault. The text after it still belongs to the field.
+                // MySQL writes \" for a quotation mark, an error here. The text after it still belongs to the field.
             } else if rest.first == quote {
                 rest.removeFirst()
                 isWithin = true
@@ -89,7 +89,7 @@ struct ImportFormat {
         }
     }
 
-    /// Excel writes UTF-16, or the encoding of its country, such as GBK.
+    /// Excel can write UTF-16 or a regional encoding such as GBK.
     private static func checkText(_ line: [UInt8]) throws(ImportRecord.Fault) {
         let isASCII = line.allSatisfy { 1..<0x80 ~= $0 }
         guard isASCII || !line.contains(0) && String(validating: line, as: UTF8.self) != nil else {
@@ -98,7 +98,7 @@ struct ImportFormat {
     }
 
     private func fields(_ line: [UInt8]) throws(ImportRecord.Fault) -> [[UInt8]] {
-        // Before memory is taken for each of them.
+        // Check the count before allocating memory for the fields.
         let separatorCount = line.count { $0 == separator }
         guard separatorCount < 1000 else {
             throw ImportRecord.Fault(message: "\(separatorCount + 1) fields; no file of an import has so many")
@@ -142,7 +142,7 @@ struct ImportFormat {
 }
 
 extension String {
-    /// The text without white space around it, as Unicode has it.
+    /// The text without leading and trailing Unicode white space.
     var trimmed: Substring {
         var text = self[...].unicodeScalars
         while let first = text.first, first.properties.isWhitespace { text.removeFirst() }
@@ -150,7 +150,7 @@ extension String {
         return Substring(text)
     }
 
-    /// The text as a message quotes it.
+    /// The text, quoted for a message.
     var quoted: String {
         let text = printable
         return text.utf8.count <= 100 ? "'\(text)'" : "'\(String(text.unicodeScalars.prefix(80)))…'"

@@ -3,7 +3,7 @@ import HTTPService
 import PurchaseLedger
 import StrictText
 
-/// The columns of a line, in JSON or CSV.
+/// The fields of a line, in JSON or CSV.
 struct ImportRecord {
     enum Column: String, CaseIterable {
         case account, environment, token, quantity, date, evidence
@@ -13,7 +13,7 @@ struct ImportRecord {
         case productID = "product_id"
     }
 
-    /// What is wrong with a line.
+    /// The reason a line is invalid.
     struct Fault: Error {
         let message: String
     }
@@ -21,10 +21,10 @@ struct ImportRecord {
     private static let members = JSONMembers<Column>()
     private var values: [Column: [UInt8]] = [:]
     private let isCSV: Bool
-    /// The fields around which there was white space.
+    /// The number of fields from which surrounding white space was removed.
     private(set) var trimmedCount: Int64 = 0
 
-    /// Reads a JSON object whose members are strings, or numbers for the account, the quantity and the date.
+    /// Reads a JSON object whose members are strings. The account, the quantity and the date can be numbers.
     init(json line: [UInt8]) throws(Fault) {
         isCSV = false
         var values: [Column: [UInt8]] = [:]
@@ -43,7 +43,7 @@ struct ImportRecord {
                         values[column] = Array("\(try cursor.readInt64())".utf8)
                     case .number where column == .account:
                         let number = try cursor.readNumber()
-                        // Another number is written in several ways.
+                        // Other numbers can be written in several ways.
                         if number.isInteger {
                             values[column] = number.raw.indices.map { number.raw[$0] }
                         } else {
@@ -62,7 +62,7 @@ struct ImportRecord {
         trim()
     }
 
-    /// Reads a line of CSV. An empty field is a member that is not there.
+    /// Reads a line of CSV. An empty field counts as missing.
     init(_ columns: [Column], _ fields: [[UInt8]]) throws(Fault) {
         isCSV = true
         for (column, field) in zip(columns, fields) where !field.isEmpty { values[column] = field }
@@ -82,10 +82,10 @@ struct ImportRecord {
         }
     }
 
-    /// Removes white space around everything but the account, which is taken byte for byte.
+    /// Removes white space around all fields except the account, which is used byte for byte.
     private mutating func trim() {
         for (column, value) in values where column != .account {
-            // Most have none.
+            // Most fields have none.
             func isPlain(_ byte: UInt8?) -> Bool { byte.map { 0x21..<0x80 ~= $0 } ?? true }
             if isPlain(value.first), isPlain(value.last) { continue }
             let text = String(decoding: value, as: UTF8.self)
@@ -96,7 +96,7 @@ struct ImportRecord {
         }
     }
 
-    /// Whether a text is a number as spreadsheets write long ones: `3.4E+14`.
+    /// Returns whether a text is a number in the short form of spreadsheets, such as `3.4E+14`.
     private static func isShortened(_ text: [UInt8]) -> Bool {
         let parts = text.split(separator: UInt8(ascii: "E"), omittingEmptySubsequences: false)
         guard parts.count == 2, parts[1].first == UInt8(ascii: "+"), parts[1].count > 1 else { return false }
@@ -110,8 +110,8 @@ struct ImportRecord {
         return text
     }
 
-    /// What the line says. The app and the environment are the server's, if it has one of each and the line does not
-    /// say them.
+    /// Returns the contents of the line. If it names no app or environment, they are the server's, provided the server
+    /// has only one.
     func line(_ verifier: AppStoreVerifier, _ dates: ImportDate) throws(Fault) -> ImportedLine {
         let account = try required(.account)
         guard 1...255 ~= account.utf8.count, !account.utf8.contains(0) else {

@@ -4,7 +4,7 @@ import LibcryptoHandles
 import PurchaseLedger
 import StrictText
 
-/// `receipt-server import FILE`: what existed before the ledger, from JSON lines or CSV.
+/// The command `receipt-server import FILE`: imports purchases from before the ledger, from JSON lines or CSV.
 package struct LedgerImport {
     package static let options: [OptionTable.Option] =
         LedgerService.options.filter { ["--ledger", "--product-id", "--orders"].contains($0.name) } + [
@@ -25,7 +25,7 @@ package struct LedgerImport {
                 "List the imports in place of importing a file: an object of JSON a line, the latest first."),
         ]
 
-    /// The number of bytes that ends a batch: evidence is large.
+    /// The size in bytes at which a batch ends, because evidence is large.
     private static let maximumBatchByteCount: Int64 = 4 << 20
 
     private let path: String
@@ -38,10 +38,10 @@ package struct LedgerImport {
     private let by: String
     private let reason: String?
     private let isRestarted: Bool
-    /// The options that decide what a line says, as a digest: an import goes on with the same ones only.
+    /// A digest of the options that affect how a line is read. An import can only be resumed with the same ones.
     private let decidingOptions: String
     private let print: (String, _ isError: Bool) -> Void
-    /// The most lines of a batch, which decides nothing but the time.
+    /// The maximum number of lines in a batch. It affects only the speed.
     var linesTogether: Int
 
     package init(
@@ -113,7 +113,7 @@ package struct LedgerImport {
         }
     }
 
-    /// Prints the imports, the latest first.
+    /// Prints the imports, latest first.
     package static func listRuns(
         _ values: OptionTable.Values, print: (String, _ isError: Bool) -> Void
     ) throws(ConfigurationError) {
@@ -125,10 +125,10 @@ package struct LedgerImport {
         }
     }
 
-    /// Imports the file, from where an earlier import of it was interrupted. A signal that ends the process is heeded
-    /// when the lines under way are recorded.
+    /// Imports the file, resuming an earlier import of it that was interrupted. A signal to end takes effect when the
+    /// current lines are recorded.
     ///
-    /// - Returns: The exit status: 0, or 1 if a line is faulty or contradicts the ledger.
+    /// - Returns: The exit status: 0, or 1 if a line is invalid or contradicts the ledger.
     package func run() throws(ConfigurationError) -> Int32 {
         let signals = SignalSet.ending
         signals.block()
@@ -157,7 +157,7 @@ package struct LedgerImport {
         }
     }
 
-    /// A signal came.
+    /// The import was interrupted by a signal.
     private struct Interruption: Error {
         let signal: CInt
         let lineCount: Int64
@@ -165,13 +165,13 @@ package struct LedgerImport {
 
     // MARK: The import
 
-    /// Imports the file, and returns whether a copy of the ledger's file alone has what was imported.
+    /// Imports the file, and returns whether a copy of the ledger's main file alone has all the data.
     private func importFile(_ signals: SignalSet) throws -> (ImportProgress, isFileComplete: Bool) {
         let lock = try ledger.lockImports()
         defer { withExtendedLifetime(lock) {} }
         let progress = Result { try importFile(signals, lock) }
         var isFileComplete = true
-        // Whatever ended the import.
+        // Do this however the import ended.
         do throws(LedgerError) {
             try ledger.completeFile()
         } catch {
@@ -200,7 +200,7 @@ package struct LedgerImport {
         return run.progress
     }
 
-    /// Begins a run, or goes on with one that was interrupted.
+    /// Begins a run, or resumes one that was interrupted.
     private func begin() throws -> ImportRun {
         let unfinished = try ledger.unfinishedImports()
         let (digest, beginnings) = try file.digests(unfinished.map(\.progress.byteCount))
@@ -243,9 +243,9 @@ package struct LedgerImport {
 
     // MARK: Lines
 
-    /// Reads all lines from where `start` is.
+    /// Reads all lines from the position of `start`.
     ///
-    /// - Parameter apply: Imports lines, counts their results in `progress`, and returns the text to report.
+    /// - Parameter apply: Imports lines, counts their results in `progress`, and returns the text to print.
     private func readLines(
         from start: ImportProgress, _ signals: SignalSet,
         _ apply: ([ImportedLine], inout ImportProgress, @escaping ([ImportedLine.Result]) -> String) throws -> String
@@ -255,7 +255,7 @@ package struct LedgerImport {
         let beginning = try file.read(4096, at: 0)
         let mark = beginning.span.byteOrderMarkCount
         var reader = LineReader(file, from: Int64(mark))
-        // A file of CSV has no brace before its first comma.
+        // A CSV file has no brace before its first comma.
         let first = beginning.dropFirst(mark).first {
             ![UInt8(ascii: " "), UInt8(ascii: "\n"), UInt8(ascii: "\r")].contains($0)
         }
@@ -315,24 +315,24 @@ package struct LedgerImport {
                 let told = zip(numbers, results).flatMap { number, result in
                     result.messages.map { Message(number: number, text: $0) }
                 }
-                // In the order of the lines.
+                // Merged in the order of the lines.
                 return Self.merged(faults, told).map { "line \($0.number): \($0.text)" }.joined(separator: "\n")
             }
             size.adjust(to: ContinuousClock.now - start)
-            // When no lock of the database is held: whoever reads it can be slow.
+            // Print while no database lock is held: the reader of the output can be slow.
             tell(words)
             if let text = report.text(progress) { print(text, true) }
         }
     }
 
-    /// Tells what is said of lines, a line for each.
+    /// Prints the messages about lines, one on each line.
     private func tell(_ words: String) {
         for line in words.utf8.split(separator: UInt8(ascii: "\n")) { print(String(Substring(line)), true) }
     }
 
     private typealias Message = (number: Int64, text: String)
 
-    /// Merges what is said of lines, each in the order of the lines.
+    /// Merges two lists of messages, each in the order of the lines.
     private static func merged(_ first: [Message], _ second: [Message]) -> [Message] {
         var (first, second) = (first[...], second[...])
         var merged: [Message] = []
@@ -348,7 +348,7 @@ package struct LedgerImport {
 }
 
 extension ImportedLine.Result {
-    /// What is said of the line.
+    /// The messages about the line.
     fileprivate var messages: [String] {
         let message: String? =
             switch outcome {
@@ -360,7 +360,7 @@ extension ImportedLine.Result {
     }
 }
 
-/// How many lines are written in one transaction. Servers wait for it, and give up after five seconds.
+/// The number of lines to write in one transaction. Servers wait for the transaction, and give up after five seconds.
 private struct BatchSize {
     private static let time = Duration.milliseconds(500)
 
@@ -373,14 +373,14 @@ private struct BatchSize {
         count = min(maximum, 256)
     }
 
-    /// - Parameter time: How long the last batch took.
+    /// - Parameter time: The duration of the last batch.
     mutating func adjust(to time: Duration) {
         if time > Self.time { count = max(minimum, count / 2) }
         if time < Self.time / 2 { count = min(maximum, count * 2) }
     }
 }
 
-/// How fast an import is, every five seconds.
+/// A report of the import's speed, every five seconds.
 private struct ImportReport {
     private let start = ContinuousClock.now
     private var next = ContinuousClock.now + .seconds(5)

@@ -1,15 +1,15 @@
 import HTTPService
 
-/// The lines of a file, which is in memory piece by piece. A copy reads ahead.
+/// The lines of a file, which is loaded in pieces. A copy reads ahead.
 struct LineReader {
-    /// A longer line holds no evidence that the server takes.
+    /// The maximum size of a line. The server accepts no evidence from a longer one.
     static let maximumByteCount = 64 << 20
     private static let pieceByteCount = 1 << 20
 
     private let file: OpenFile
     private var piece: [UInt8] = []
     private var start = 0
-    /// The place in the file of what is not read yet.
+    /// The file offset of the first unread byte.
     private(set) var offset: Int64
     private var isAtEnd = false
 
@@ -18,10 +18,10 @@ struct LineReader {
         self.offset = offset
     }
 
-    /// Returns the next lines as one, if a field of the line that was read goes on in them; `nil` if that is no field
+    /// Returns the following lines, joined, if they continue a field of the last line, or `nil` if that isn't a field
     /// of several lines.
     ///
-    /// It reads no further than the next line that opens a quotation mark, or a text of ``maximumByteCount``: a whole
+    /// Reads ahead no further than the next line that opens a quotation mark, or ``maximumByteCount`` bytes, so a whole
     /// file is read at most twice.
     mutating func restOfField(_ format: ImportFormat) throws(SystemError) -> (bytes: [UInt8], lineCount: Int64)? {
         var ahead = self
@@ -42,7 +42,7 @@ struct LineReader {
         return nil
     }
 
-    /// Returns the next line without its end, or `nil` after the last one. A line that is too long is an error.
+    /// Returns the next line without its terminator, or `nil` after the last one. Throws if a line is too long.
     mutating func next() throws(SystemError) -> [UInt8]? {
         var searched = start
         while true {

@@ -1,8 +1,8 @@
 import HTTPService
 import PurchaseLedger
 
-/// An empty ledger in a file of its own, which is removed with it. It takes the lines of an import that is to change
-/// nothing, with what the true ledger has about them.
+/// An empty ledger in a temporary file, which is removed with it. A dry-run import goes into it, along with the real
+/// ledger's data about the lines.
 final class TrialLedger {
     let ledger: PurchaseLedger
     private let path: String
@@ -16,7 +16,7 @@ final class TrialLedger {
 
     deinit { for suffix in ["", "-wal", "-shm"] { System.remove(path + suffix) } }
 
-    /// Copies what `ledger` has about lines.
+    /// Copies the data about lines from `ledger`.
     func copy(about lines: [ImportedLine], from ledger: PurchaseLedger) throws(LedgerError) {
         try ledger.copy(about: lines, to: self.ledger, without: &copied)
     }
