@@ -2,26 +2,26 @@ import AppStoreReceipt
 import AppStoreServerAPI
 import PurchaseLedger
 
-/// Whether an app can be asked about, as this process knows it.
+/// Whether this process can query the App Store about an app.
 struct AppState {
-    /// The failures in a row, of whatever question.
+    /// The number of consecutive failures, across all inquiries.
     private var failures = 0
     private var configurationFaults = 0
-    /// Nothing is asked before.
+    /// The date before which nothing is requested.
     private(set) var pausedUntil = Instant.distantPast
-    /// Of each endpoint: nothing is asked before, because Apple said so.
+    /// For each endpoint, the date before which Apple wants no requests.
     private var sleeping: [AppStoreServerEndpoint: Instant] = [:]
-    /// The fault for which nothing is asked any more but once an hour.
+    /// The error that limits requests to one an hour.
     private(set) var stopped: AppStoreServerError?
-    /// The last fault of the configuration; `nil` since there was an answer.
+    /// The last configuration error, or `nil` if there was an answer since.
     private(set) var configurationError: AppStoreServerError?
 
-    /// The number of failures in a row after which there is one try a minute.
+    /// The number of consecutive failures after which there is one attempt a minute.
     private static let maximumFailures = 10
     private static let maximumConfigurationFaults = 3
     private static let longestPause = Duration.seconds(3600)
 
-    /// Whether an endpoint can be asked. A date that is further away than any wait comes from a clock that was ahead.
+    /// Returns whether an endpoint can be queried. Ignores dates set by a clock that was ahead.
     func allows(_ endpoint: AppStoreServerEndpoint, at now: Instant) -> Bool {
         !isPaused(at: now) && !(sleeping[endpoint].map { Self.isAhead($0, .seconds(86_400), of: now) } ?? false)
     }
@@ -34,10 +34,10 @@ struct AppState {
 
     func wakes(_ endpoint: AppStoreServerEndpoint) -> Instant { max(pausedUntil, sleeping[endpoint] ?? .distantPast) }
 
-    /// How many questions can be taken: only one to see whether there are answers again.
+    /// Whether to take only one inquiry at a time, to find out whether Apple answers again.
     var isProbing: Bool { failures >= Self.maximumFailures || configurationFaults > 0 }
 
-    /// - Returns: Whether there was none before.
+    /// - Returns: Whether requests had been limited to one an hour.
     mutating func noteAnswer() -> Bool {
         let wasStopped = stopped != nil
         (failures, configurationFaults, pausedUntil) = (0, 0, .distantPast)
@@ -45,13 +45,13 @@ struct AppState {
         return wasStopped
     }
 
-    /// What an error changes, for an operator.
+    /// The effect of an error that an operator should know.
     enum Change { case misconfigured, stopped }
 
     mutating func note(_ error: AppStoreServerError, of endpoint: AppStoreServerEndpoint, at now: Instant) -> Change? {
         switch error.class {
         case .configuration:
-            // Of requests that were under way together, one fault counts.
+            // Count one error for requests that were under way together.
             if configurationFaults == 0 || !isPaused(at: now) { configurationFaults += 1 }
             let isFirst = configurationError == nil
             configurationError = error
@@ -68,13 +68,13 @@ struct AppState {
                 if failures >= Self.maximumFailures, !isPaused(at: now) { pausedUntil = now + .seconds(60) }
             }
             return nil
-        // They are answers, but for an invalid id, which was never sent.
+        // These are answers, except the error for an invalid id, which is never sent.
         case .restartPaging, .shortenWindow, .final, .fault:
             if error.reason != .invalidArgument(.id) { failures = 0 }
             return nil
         }
     }
 
-    /// Forgets what was wrong with the configuration, which is another one now.
+    /// Forgets the previous errors, because the configuration has changed.
     mutating func reset() { self = AppState() }
 }

@@ -4,36 +4,36 @@ package import PurchaseLedger
 
 /// Something that an operator may want to know.
 package enum Finding: Sendable {
-    /// Something in an answer was refused: by the verifier's code, or as `other-app`, `other-environment` or
+    /// A part of an answer was refused, with the verifier's code, or with `other-app`, `other-environment` or
     /// `other-transaction`.
     case refused(AskedApp, code: String, id: String?)
-    /// Apple does not know a transaction that is signed.
+    /// Apple doesn't know a signed transaction.
     case unknown(UnknownTransaction)
-    /// Key, issuer, app or clock seem wrong: the first such answer. The app is asked about again in five minutes.
+    /// The key, issuer, app or clock seems wrong: the first such answer. The app is queried again in five minutes.
     case misconfigured(AskedApp, AppStoreServerError)
-    /// The same, the third time. The app is asked about once an hour until that ends.
+    /// The third such answer. The app is queried once an hour until this is fixed.
     case stopped(AskedApp, AppStoreServerError)
     case resumed(AskedApp)
-    /// Apple has no more what was not asked for in time.
+    /// Apple no longer has the notifications of a period, because they were not requested in time.
     case gap(AskedApp, from: Instant, until: Instant)
-    /// The ledger did not have a notification of the history.
+    /// The ledger lacked a notification in Apple's history.
     case recovered(AskedApp, type: String, uuid: String?)
-    /// The same, and a server has taken it, as Apple says: something in front of this one answers for it.
+    /// The same, but Apple says that it was delivered: something in front of this server answers in its place.
     case swallowed(AskedApp, type: String, uuid: String?)
-    /// The ledger does not have a notification of the history, and a dry run does not record it. It would tell these
-    /// kinds of events.
+    /// The ledger lacks a notification in Apple's history, and a dry run doesn't record it. Recording it would post
+    /// these kinds of events.
     case missing(AskedApp, type: String, uuid: String?, events: [String])
-    /// A period of an owned subscription began and ended, and nothing was heard of it. Nothing is granted for it.
+    /// A period of an owned subscription began and ended without a notification. Nothing is granted for it.
     case endedUnheard(AskedApp, transactionID: String)
-    /// A question is given up.
+    /// An inquiry was abandoned.
     case failed(Question, String)
-    /// The number of lowest-priority questions that were dropped, because there were too many.
+    /// The number of lowest-priority inquiries that were dropped because there were too many.
     case dropped(AskedApp, Int)
-    /// How far Apple's clock is ahead of this one.
+    /// The time by which Apple's clock is ahead of this one.
     case clockSkew(AskedApp, Duration)
-    /// What Apple says of a subscription without signing it differs from what the ledger decides.
+    /// Apple's unsigned status of a subscription differs from the ledger's decision.
     case statusMismatch(AskedApp, originalTransactionID: String)
-    /// A run for one account could not ask about a purchase of it.
+    /// A run for one account could not query one of its purchases.
     case leftOver(AskedApp, id: String, reason: String)
     case ledger(LedgerError)
 }

@@ -2,27 +2,26 @@ import AppStoreReceipt
 import PurchaseLedger
 import StrictText
 
-/// What was read of a customer's history.
+/// The pages read so far of a customer's transaction history.
 struct HistoryReading: Sendable {
-    /// What a history is of.
+    /// The subject of a history.
     struct Subject: Hashable, Sendable {
         let app: AskedApp
-        /// The subscriptions that are asked about.
+        /// The subscriptions in question.
         let asked: [UTF8Bytes]
         let groups: [UTF8Bytes]
     }
 
     private(set) var transactions: [Verified<TransactionInfo>] = []
     private(set) var refused: [Reconciler.RefusedItem] = []
-    /// The place of the next page; `nil` for the first.
+    /// The revision from which the next page continues, or `nil` for the first page.
     var revision: String?
-    /// Where each transaction is.
+    /// The index of each transaction.
     private var indexes: [UTF8Bytes: Int] = [:]
 
-    /// Adds what a page has. Of a transaction that is there again, because it has changed since, the latest signature
-    /// counts.
+    /// Adds the transactions of a page. If one is repeated because it has changed, the latest signature counts.
     ///
-    /// - Returns: Whether the page has a transaction that no other page had.
+    /// - Returns: Whether the page has a transaction that no earlier page had.
     mutating func add(_ page: [Verified<TransactionInfo>], _ refused: [Reconciler.RefusedItem]) -> Bool {
         self.refused += refused
         let count = transactions.count
@@ -40,7 +39,7 @@ struct HistoryReading: Sendable {
 
     func hasAll(_ ids: Set<UTF8Bytes>) -> Bool { ids.allSatisfy { indexes[$0] != nil } }
 
-    /// Returns the later one of a transaction and what was read of it.
+    /// Returns a transaction, or the version in the history if that was signed later.
     func latest(_ transaction: Verified<TransactionInfo>) -> Verified<TransactionInfo> {
         guard let index = transaction.transactionID.flatMap({ indexes[UTF8Bytes($0)] }) else { return transaction }
         return Self.later(transaction, transactions[index])
@@ -52,17 +51,17 @@ struct HistoryReading: Sendable {
         new.signedDate ?? .distantPast > known.signedDate ?? .distantPast ? new : known
     }
 
-    /// Those of other transactions.
+    /// Returns the transactions with other ids.
     func others(than ids: Set<UTF8Bytes>) -> [Verified<TransactionInfo>] {
         transactions.filter { $0.transactionID.map { !ids.contains(UTF8Bytes($0)) } ?? false }
     }
 }
 
-/// The histories for which a request had no time. The next one goes on with them.
+/// The histories that requests had no time to finish. The next request continues with them.
 struct KeptHistories: Sendable {
     private static let time = Duration.seconds(600)
     private static let maximumCount = 16
-    /// Of all but the last one, which is kept whatever it has: a few kilobytes each.
+    /// The limit for all histories except the latest, which is always kept. A transaction takes a few kilobytes.
     private static let maximumTransactionCount = 20_000
 
     private var kept: [(subject: HistoryReading.Subject, reading: HistoryReading, date: Instant)] = []
@@ -79,13 +78,13 @@ struct KeptHistories: Sendable {
         kept = others.reversed() + [(subject, reading, now)]
     }
 
-    /// Returns what was read before. Nobody else goes on with it.
+    /// Removes and returns the kept history, so that no other request continues with it.
     mutating func take(_ subject: HistoryReading.Subject, at now: Instant) -> HistoryReading? {
         removeOld(at: now)
         return kept.firstIndex { $0.subject == subject }.map { kept.remove(at: $0).reading }
     }
 
-    /// A date that is further away than what is kept comes from a clock that was ahead.
+    /// A date too far in the future was set while the clock was ahead.
     private mutating func removeOld(at now: Instant) {
         kept.removeAll { now - $0.date >= Self.time || $0.date - now > Self.time }
     }

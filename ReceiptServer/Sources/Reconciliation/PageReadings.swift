@@ -2,7 +2,7 @@ import PurchaseLedger
 import Instants
 import StrictText
 
-/// Whether pages bring something that the same run has not read: what is known to the ledger can be new to the run.
+/// The items that a run has read, to detect pages without new ones, regardless of what the ledger knows.
 struct PageReadings: Sendable {
     struct Subject: Hashable, Sendable {
         let app: AskedApp
@@ -14,19 +14,19 @@ struct PageReadings: Sendable {
 
     private struct Reading {
         var run: [Instant]
-        /// Hashes of names: two million notifications have 40 MB.
+        /// Hashes of names: those of two million notifications take 40 MB.
         var seen: Set<Int> = []
     }
 
-    /// Beyond it, all is forgotten: what repeats is then noticed later.
+    /// The maximum number of readings. Beyond it, all are dropped, so repeated pages are detected later.
     private static let maximumCount = 1000
 
     private var readings: [Subject: Reading] = [:]
 
     /// Adds the items of a page.
     ///
-    /// - Parameter run: What tells a run from another one.
-    /// - Returns: Whether one of them is new.
+    /// - Parameter run: The identity of the run.
+    /// - Returns: Whether any item is new.
     mutating func add(_ items: [UTF8Bytes], of subject: Subject, in run: [Instant] = []) -> Bool {
         if readings.count >= Self.maximumCount, readings[subject] == nil { readings = [:] }
         var reading = readings.removeValue(forKey: subject) ?? Reading(run: run)

@@ -3,16 +3,16 @@ import AppStoreServerAPI
 import PurchaseLedger
 import StrictText
 
-/// The notifications that Apple has sent.
+/// The history of notifications that Apple has sent.
 extension Reconciler {
-    /// How often a window is begun anew before it is left for a while, and in how many hours in a row pages that bring
-    /// nothing new are asked for before it is begun anew.
+    /// The maximum number of restarts of a window before it is paused, and of consecutive hours of pages without new
+    /// items before it is restarted.
     private static let maximumRestarts = 3
-    /// The pages that are asked for before other questions have a turn.
+    /// The maximum number of pages to request before other inquiries get a turn.
     private static let pagesInOneTurn = 50
 
-    /// Asks for the pages of a window, and records what they have. After each page, how far it is is stored; after the
-    /// last one, the checkpoint moves.
+    /// Requests the pages of a window, and records their notifications. Stores the position after each page, and moves
+    /// the checkpoint after the last one.
     func askHistory(_ question: Question, _ apple: AppleApp) throws(LedgerError) {
         var question = question
         var (window, gap) = try ledger.historyWindow(of: question, at: now)
@@ -45,7 +45,7 @@ extension Reconciler {
             if let token, !isRepeated, seen.insert(token).inserted {
                 window.token = token.string
             } else {
-                // A page or a token is repeated, or says not where it goes on.
+                // A page or token is repeated, or the next token is missing.
                 window.restart()
                 (seen, lastItems) = ([], [])
                 guard window.restarts <= Self.maximumRestarts else {
@@ -69,7 +69,7 @@ extension Reconciler {
             }
             let advanced = try ledger.advance(
                 question, to: window, requestsPerHour: apple.requestsPerHour, at: now)
-            // Somebody else has the question now.
+            // Another server has taken over the inquiry.
             guard let advanced else { return }
             question = advanced.question
             guard advanced.hasRequest else {
@@ -78,13 +78,13 @@ extension Reconciler {
                     at: now)
             }
         }
-        // The request that was taken for the next page is spent: the next turn takes its own.
+        // The request taken for the next page counts as used: the next turn takes its own.
         try ledger.pause(question, window, until: now, attempts: 0, failure: nil, at: now)
     }
 
-    /// Records what a page has, each item in a transaction of its own. A refused item does not stop the others.
+    /// Records the items of a page, each in its own transaction. A refused item doesn't stop the others.
     ///
-    /// - Returns: What the items are called.
+    /// - Returns: The names of the items.
     private func record(
         _ page: NotificationPage, _ window: inout HistoryWindow, _ apple: AppleApp
     ) throws(LedgerError) -> [UTF8Bytes] {
@@ -106,7 +106,7 @@ extension Reconciler {
         return names
     }
 
-    /// - Parameter events: In a dry run: what the notification would tell.
+    /// - Parameter events: In a dry run, the kinds of events that the notification would post.
     func count(
         _ notification: VerifiedNotification, isNew: Bool, isSuccess: Bool, _ app: AskedApp,
         wouldTell events: [String]? = nil
@@ -128,7 +128,7 @@ extension Reconciler {
     private func failed(
         _ question: Question, _ window: inout HistoryWindow, _ error: AppStoreServerError, _ apple: AppleApp
     ) throws(LedgerError) {
-        // The next page has to be asked for again in any case.
+        // Whatever the error, the next page must be requested again.
         var date = now
         switch error.class {
         case .restartPaging:
@@ -148,7 +148,7 @@ extension Reconciler {
         case .configuration: date = max(pausedUntil(apple.app), now + .seconds(60))
         case .retry where error.status == 429: date = now + (error.retryAfter ?? .seconds(60))
         case .retry, .final, .fault:
-            // The window is asked for until there is an answer: notifications are never given up.
+            // Retry the window until there is an answer: notifications are never abandoned.
             date = now + delay(afterAttempts: question.attempts)
         }
         if error.class == .fault, error.code != nil { options.onFinding(.failed(question, error.failure)) }

@@ -3,11 +3,11 @@ import AppStoreServerAPI
 import PurchaseLedger
 import StrictText
 
-/// What is asked, and what follows from the answers.
+/// Inquiries, and the effects of their answers.
 extension Reconciler {
-    /// Asks a question, and records what came of it.
+    /// Sends an inquiry, and records its result.
     func ask(_ question: Question, _ apple: AppleApp) throws(LedgerError) {
-        // Those before it took long: its lease must last for an answer.
+        // Skip it if its lease would expire before an answer can arrive.
         guard now + AppleApp.maximumAnswerTime < question.leasedUntil,
             isAllowed(question.kind.endpoint, about: apple.app)
         else {
@@ -41,7 +41,7 @@ extension Reconciler {
             return
         }
         switch answer.transaction {
-        // It says nothing.
+        // The answer has no transaction.
         case nil: try tomorrow(question, "empty")
         case .refused(let refusal):
             refuse(refusal.code, question.subject, of: apple.app)
@@ -58,8 +58,8 @@ extension Reconciler {
 
     static let otherTransaction = "other-transaction"
 
-    /// Whether a transaction is the one that was asked about, or of its family: Apple answers with another one of the
-    /// same purchase for old receipts.
+    /// Returns whether a transaction is the requested one or belongs to its lineage. For old receipts, Apple can answer
+    /// with another transaction of the same purchase.
     func isAbout(
         _ id: String, _ transaction: Verified<TransactionInfo>, _ app: AskedApp, isAsked: Bool = false
     ) throws(LedgerError) -> Bool {
@@ -86,7 +86,7 @@ extension Reconciler {
         }
     }
 
-    /// Asks about a transaction that Apple knows, to see that key, app and host are right.
+    /// Requests a transaction that Apple knows, to check that the key, app and host are right.
     private func askControl(_ id: String, _ apple: AppleApp) throws(LedgerError) {
         guard
             try ledger.takeRequest(
@@ -128,9 +128,9 @@ extension Reconciler {
         try finishStatuses(question, apple, failure: refused)
     }
 
-    /// Records what is signed in an answer about a customer's subscriptions.
+    /// Records the signed parts of an answer about a customer's subscriptions.
     ///
-    /// - Returns: The code of what was refused last; `nil` if nothing was.
+    /// - Returns: The code of the last refused part, or `nil` if none was refused.
     func record(
         _ answer: SubscriptionStatusesAnswer, about id: String, _ apple: AppleApp
     ) throws(LedgerError) -> String? {
@@ -154,7 +154,7 @@ extension Reconciler {
             refuse(Self.otherTransaction, id, of: apple.app)
             return Self.otherTransaction
         }
-        // Renewal information names no app. It is of this one if a transaction of it is.
+        // Renewal information doesn't name an app. It belongs to this one if one of its transactions does.
         let originals = Set(transactions.compactMap { $0.originalTransactionID.map(UTF8Bytes.init) })
         renewals = renewals.filter { renewal in
             renewal.originalTransactionID.map { originals.contains(UTF8Bytes($0)) } ?? false
@@ -164,7 +164,7 @@ extension Reconciler {
         return refused
     }
 
-    /// Compares what Apple does not sign with what the ledger decides.
+    /// Compares Apple's unsigned status with the ledger's decision.
     private func compare(
         _ subscription: SubscriptionStatusesAnswer.Subscription, _ app: AskedApp
     ) throws(LedgerError) {
@@ -188,13 +188,13 @@ extension Reconciler {
 
     // MARK: Refunds
 
-    /// Of pages in a row that bring nothing new.
+    /// The maximum number of consecutive pages without new refunds.
     private static let maximumBarrenRefundPages: Int64 = 50
 
-    /// Whether a text of Apple's, which says where pages go on, can be stored and sent.
+    /// Returns whether Apple's text for continuing a list of pages can be stored and sent.
     static func isPlace(_ text: String) -> Bool { 1...4096 ~= text.utf8.count && !text.utf8.contains(0) }
 
-    /// Asks for a page of what was refunded to a customer since the last one was read.
+    /// Requests a page of a customer's refunds since the last page that was read.
     private func askRefunds(_ question: Question, _ apple: AppleApp) throws(LedgerError) {
         guard try ledger.isRefundable(question.subject, in: apple.app, at: now) else {
             return try ledger.finish(question, .ended, isUnspent: true, at: now)
@@ -220,9 +220,9 @@ extension Reconciler {
             if question.attempts == 0 { state.readings.end(subject) }
             return state.readings.add(ids, of: subject)
         }
-        // One more than the pages in a row that brought nothing new; 0 for a run that has not begun.
+        // One more than the number of consecutive pages without new refunds, or 0 before the run begins.
         let barrenCount = isNew ? 0 : max(question.attempts, 1)
-        // A page that leads nowhere, or to no end, is the last one of this week.
+        // A page that leads nowhere, or to endless pages, is the last one of this week.
         let isMore =
             page.unsigned.hasMore && revision != nil && revision != last
             && (isNew || barrenCount <= Self.maximumBarrenRefundPages && allowsBarrenPage(apple))
@@ -236,7 +236,7 @@ extension Reconciler {
 
     // MARK: Failures
 
-    /// Asks again tomorrow, a number of times.
+    /// Asks again tomorrow, a limited number of times.
     private func tomorrow(_ question: Question, _ failure: String) throws(LedgerError) {
         guard question.attempts + 1 < PurchaseLedger.maximumAttempts else { return try fail(question, failure) }
         try ledger.finish(
@@ -249,11 +249,11 @@ extension Reconciler {
         options.onFinding(.failed(question, failure))
     }
 
-    /// Asks again after a failure of the request.
+    /// Asks again after a failed request.
     private func postpone(_ question: Question, _ error: AppStoreServerError) throws(LedgerError) {
         switch error.class {
         case .configuration:
-            // It says nothing about the question.
+            // This error says nothing about the inquiry itself.
             let date = max(pausedUntil(question.app), now + .seconds(60))
             try ledger.finish(
                 question, .again(at: date, attempts: question.attempts, failure: error.failure), at: now)

@@ -3,19 +3,19 @@ import AppStoreServerAPI
 package import PurchaseLedger
 import StrictText
 
-/// What an operator's run found and did.
+/// The findings and results of an operator's run.
 package struct ReconcileResult: Sendable {
     package internal(set) var counts = ReconciliationCounts()
-    /// What a dry run would tell backends, by the kind of the event.
+    /// The number of events that a dry run would post to backends, by kind.
     package internal(set) var events: [String: Int] = [:]
-    /// What a dry run would ask besides, by priority.
+    /// The number of other inquiries that a dry run would make, by priority.
     package internal(set) var due: [Int: Int] = [:]
-    /// What is still to be asked.
+    /// The number of inquiries that remain.
     package internal(set) var leftOver = 0
-    /// Whether all notifications through the beginning of the run were asked for.
+    /// Whether all notifications up to the beginning of the run were requested.
     package internal(set) var isComplete = true
     package internal(set) var gaps: [(app: AskedApp, from: Instant, until: Instant)] = []
-    /// The fault of the configuration for which an app could not be asked about.
+    /// The configuration error that kept an app from being queried.
     package internal(set) var configuration: String?
 
     /// The exit status of the command.
@@ -23,17 +23,17 @@ package struct ReconcileResult: Sendable {
 }
 
 extension Reconciler {
-    /// The longest wait for the next attempt within a run, and how often it waits.
+    /// The maximum delay between retries in a run, and the maximum number of such delays.
     private static let maximumWait = Duration.seconds(120)
     private static let maximumWaits = 10
 
-    /// Asks for what the ledger lacks, once.
+    /// Requests what the ledger lacks, once.
     ///
     /// - Parameters:
-    ///   - since: Asks for all notifications since then; `nil` for those since the checkpoints.
-    ///   - account: Asks about the purchases of this account, and nothing else; `nil` for all.
-    ///   - isDryRun: Whether nothing is recorded but the requests of the budget.
-    ///   - progress: Is told now and then what was counted.
+    ///   - since: The date from which to request all notifications, or `nil` to start at the checkpoints.
+    ///   - account: The account to limit the run to, or `nil` for all purchases.
+    ///   - isDryRun: Whether to record nothing except the requests taken from the budget.
+    ///   - progress: Called at intervals with the counts so far.
     package func reconcile(
         since: Instant? = nil, account: String? = nil, dryRun isDryRun: Bool = false,
         progress: (ReconciliationCounts) -> Void = { _ in }
@@ -46,7 +46,7 @@ extension Reconciler {
             } else if let account {
                 try ask(about: account, apple, &result, progress)
             } else {
-                // Refused evidence is kept, too, and proves no price.
+                // Refused evidence is also kept, but proves no price.
                 try ledger.fillPricesFromKeptEvidence { try? apple.client.evidenceVerifier.verify($0) }
                 try ledger.askFailedAgain(about: apple.app, at: now)
                 if try ledger.beginHistory(of: apple.app, since: since, isUrgent: true, at: now) {
@@ -74,7 +74,7 @@ extension Reconciler {
                 continue
             case .idle(let date):
                 let wait = date.map { $0 - now }
-                // A short wait is for something that failed: what is due later is the server's.
+                // Wait briefly for retries only. Inquiries that are due later are left to the server.
                 let isOpen = try openCount() > 0
                 guard isOpen, stopped.isEmpty, let wait, wait <= Self.maximumWait, waits < Self.maximumWaits else {
                     break
@@ -94,7 +94,7 @@ extension Reconciler {
         if isUnauthorized, let error = lastConfigurationError { result.configuration = "\(error)" }
     }
 
-    /// The questions that are due or failed.
+    /// Returns the number of inquiries that are due or have failed.
     private func openCount() throws(LedgerError) -> Int {
         var count = 0
         for apple in apps { count += try ledger.openQuestionCount(about: apple.app, at: now) }
@@ -145,7 +145,7 @@ extension Reconciler {
 
     // MARK: Dry run
 
-    /// Asks for the notifications since the checkpoint, counts what the ledger has of them, and records nothing.
+    /// Requests the notifications since the checkpoint and counts those in the ledger, recording nothing.
     private func tryHistory(
         _ apple: AppleApp, since: Instant?, _ result: inout ReconcileResult,
         _ progress: (ReconciliationCounts) -> Void

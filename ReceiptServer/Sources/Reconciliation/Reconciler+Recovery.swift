@@ -3,12 +3,12 @@ package import AppStoreServerAPI
 package import PurchaseLedger
 import StrictText
 
-/// Asks about one purchase now, for whoever helps a customer.
+/// Immediate inquiries about one purchase, for support and for `POST /v1/recover`.
 extension [Reconciler.RefusedItem] {
-    /// The most items that a message names.
+    /// The maximum number of items that a message names.
     private static let maximumNamedCount = 20
 
-    /// The ids that they claim, with the reasons they were refused.
+    /// The ids that the items claim to have, with the reasons they were refused.
     package var names: String {
         let named = prefix(Self.maximumNamedCount).map { "\($0.id ?? "an item without an id") (\($0.code))" }
         let rest = count - named.count
@@ -17,7 +17,7 @@ extension [Reconciler.RefusedItem] {
 }
 
 extension Reconciler {
-    /// What is asked about.
+    /// The subject of the inquiry.
     package enum Recovery: Sendable {
         case transaction(String)
         /// The order id of the customer's invoice, such as `MX1234567A`.
@@ -28,58 +28,58 @@ extension Reconciler {
     package enum RecoveryError: Error, Sendable {
         /// Apple does not know the transaction or order.
         case notFound
-        /// The app is none of those that are asked about.
+        /// Apple isn't queried about this app.
         case otherApp
-        /// The budget of this hour is spent.
+        /// The budget for this hour is used up.
         case budgetSpent
-        /// Apple wants to be left alone, or did not answer.
+        /// Apple asked for a pause or didn't answer.
         case unavailable
-        /// Apple refused the question.
+        /// Apple refused the request.
         case error(AppStoreServerError)
-        /// Something of the answer is not genuine, and nothing was recorded.
+        /// A part of the answer is not genuine, and nothing was recorded.
         case refused([RefusedItem])
-        /// Something of the answer was refused and skipped, and not all of the rest was bought for the account: the
-        /// rest is recorded, and the account claims nothing of it.
+        /// A part of the answer was refused and skipped, and some of the rest was not bought for the account. The rest
+        /// is recorded, but the account claims none of it.
         case incomplete(RecoveryResult)
         case ledger(LedgerError)
     }
 
-    /// Something in an answer that was refused.
+    /// A part of an answer that was refused.
     package struct RefusedItem: Sendable {
         /// The verifier's code, or `other-app`, `other-environment` or `other-transaction`.
         package let code: String
-        /// The transaction id that it claims, which nothing proves; `nil` if it claims none.
+        /// The transaction id that the part claims to have, which isn't proved, or `nil` if it has none.
         package let id: String?
     }
 
     package struct RecoveryResult: Sendable {
         /// The transactions that were recorded.
         package internal(set) var transactionIDs: [String] = []
-        /// What was refused.
+        /// The refused parts.
         package internal(set) var refused: [RefusedItem] = []
-        /// How the history of support's acts says that something was refused and the rest recorded.
+        /// The answer recorded in support's history when a part was refused and the rest recorded.
         package static let partialAnswer = "partial"
-        /// The answer to the account, if one was named: the outcome of each requested transaction, and the number of
-        /// the last answer.
+        /// The answer to the account, if one was named: the outcome of each requested transaction, and the sequence
+        /// number of the last answer.
         package internal(set) var outcomes: [TransactionOutcome] = []
         package internal(set) var sequence: Int64?
     }
 
-    /// The priority of what somebody waits for.
+    /// The priority of an inquiry that a person waits for.
     static let recoveryPriority = 1
-    /// Somebody waits.
+    /// The maximum time that a person waits.
     private static let maximumTime = Duration.seconds(60)
 
-    /// Asks about one purchase, and records what Apple signed.
+    /// Asks Apple about one purchase, and records the signed answer.
     ///
     /// A history that takes longer than a minute is `unavailable`. The pages read are kept for ten minutes, and the
     /// same request continues from there.
     ///
     /// - Parameters:
-    ///   - account: The account that submits the purchase and becomes its owner as by `redeem`; `nil` to only record
-    ///     it.
-    ///   - skipsRefused: Whether the rest is recorded if something of the answer is refused. The account then claims it
-    ///     only if each transaction of the rest has a token of the account.
+    ///   - account: The account that submits the purchase and becomes its owner as with `redeem`, or `nil` to only
+    ///     record it.
+    ///   - skipsRefused: Whether to record the rest if a part of the answer is refused. The account then claims it only
+    ///     if each of the other transactions has a token of the account.
     package func recover(
         _ what: Recovery, of app: AskedApp, for account: String? = nil, skippingRefused skipsRefused: Bool = false
     ) throws(RecoveryError) -> RecoveryResult {
@@ -127,7 +127,7 @@ extension Reconciler {
             return result
         }
         if skipsRefused, !result.refused.isEmpty {
-            // What was refused can be what says whose the purchase is.
+            // The refused part may be the one that names the owner.
             let isTheirs = try Self.onLedger { () throws(LedgerError) in
                 try ledger.areBought(all, for: account)
             }
@@ -136,24 +136,24 @@ extension Reconciler {
                 throw .incomplete(result)
             }
         }
-        // The account claims what was asked about, and not the rest, which can be another's; but the tokens of all of
-        // it decide.
+        // The account claims the requested transactions only, because the others may belong to another account. But the
+        // tokens of all transactions are considered.
         let redemption = try Self.onLedger { () throws(LedgerError) in
             try ledger.redeem(found, with: related, for: account, at: now)
         }
         result.outcomes = redemption.outcomes
         result.sequence = redemption.sequence
         do throws(LedgerError) {
-            // Grants make questions. These are answered.
+            // Grants create inquiries, and these transactions answer them.
             try record()
         } catch {
-            // The account has what it was granted.
+            // The account keeps the grant.
             options.onFinding(.ledger(error))
         }
         return result
     }
 
-    /// Counts and tells what was refused.
+    /// Counts and reports the refused parts.
     private func refused(
         _ items: [SignedItem<Verified<TransactionInfo>>], _ ids: [String?], of app: AskedApp
     ) -> [RefusedItem] {
@@ -162,8 +162,8 @@ extension Reconciler {
         return refused
     }
 
-    /// All other transactions of the subscriptions' groups, such as renewals. A missing one can name the owner of a
-    /// subscription.
+    /// Returns all other transactions of the subscriptions' groups, such as renewals. One of them may name the owner of
+    /// a subscription.
     private func history(
         of found: [Verified<TransactionInfo>], _ apple: AppleApp, until end: Instant,
         skippingRefused skipsRefused: Bool
@@ -173,13 +173,13 @@ extension Reconciler {
         var query = TransactionHistoryQuery()
         query.productTypes = [.autoRenewable]
         let groups = subscriptions.compactMap(\.subscriptionGroupID).map(UTF8Bytes.init)
-        // Without the group of one of them, all groups are asked for.
+        // If one subscription's group is unknown, all groups are requested.
         if groups.count == subscriptions.count { query.subscriptionGroupIDs = Set(groups).sorted().map(\.string) }
         let asked = Set(subscriptions.compactMap(\.transactionID).map(UTF8Bytes.init))
         let subject = HistoryReading.Subject(
             app: apple.app, asked: asked.sorted(), groups: query.subscriptionGroupIDs.map(UTF8Bytes.init))
         var reading = state.withLock { $0.histories.take(subject, at: now) } ?? HistoryReading()
-        // What was refused may be genuine this time.
+        // The parts that were refused may be genuine this time.
         if !skipsRefused, !reading.refused.isEmpty { reading = HistoryReading() }
         func keep() { state.withLock { $0.histories.keep(reading, of: subject, at: now) } }
         while true {
@@ -192,9 +192,9 @@ extension Reconciler {
             } catch {
                 switch error {
                 case .unavailable, .budgetSpent: keep()
-                // Apple knows the purchase.
+                // The purchase itself was found, so this isn't `notFound`.
                 case .notFound: throw .unavailable
-                // Where it went on may be no place any more.
+                // Drop the history: its revision may no longer be valid.
                 default: break
                 }
                 throw error
@@ -222,7 +222,7 @@ extension Reconciler {
         }
     }
 
-    /// Makes a request within the budget.
+    /// Makes a request, within the budget.
     func ask<Answer>(
         _ apple: AppleApp, _ endpoint: AppStoreServerEndpoint,
         _ body: (AppStoreServerClient) throws(AppStoreServerError) -> Answer

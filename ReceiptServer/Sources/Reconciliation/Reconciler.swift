@@ -5,16 +5,16 @@ import ServerThreads
 import StrictText
 import Synchronization
 
-/// Asks the App Store what the ledger's queue says, and records what Apple signed. Several servers may work on one
-/// queue.
+/// Sends the inquiries in the ledger's queue to the App Store, and records the signed answers. Several servers can work
+/// on one queue.
 ///
-/// Nothing is asked inside of a transaction of the database. All that it knows by itself is which endpoints Apple wants
+/// No request is made within a database transaction. The only state it keeps in memory is which endpoints Apple wants
 /// left alone; everything else is in the tables.
 package final class Reconciler: Sendable {
-    /// What tests replace.
+    /// The dependencies that tests replace.
     package struct Options: Sendable {
         package var clock: @Sendable () -> Instant
-        /// A number from 0 to less than 1, by which attempts are spread.
+        /// Returns a number from 0 up to but not including 1, used to spread out retries.
         package var random: @Sendable () -> Double
         /// Waits, in ``reconcile(since:account:dryRun:progress:)``.
         package var wait: @Sendable (Duration) -> Void = { Reconciler.sleep($0) }
@@ -35,11 +35,11 @@ package final class Reconciler: Sendable {
         var apps: [AppleApp]
         var states: [AskedApp: AppState] = [:]
         var counts = ReconciliationCounts()
-        /// With which app the next look begins.
+        /// The app with which the next step begins.
         var turn = 0
         var nextCleaning = Instant.distantPast
         var isStopped = false
-        /// The pages of an hour that brought nothing new, and said that there are more.
+        /// The number of pages in an hour that had no new items although more were announced.
         var barrenPages: [AskedApp: (hour: Int64, count: Int)] = [:]
         var histories = KeptHistories()
         /// The pages read so far of unfinished answers.
@@ -56,15 +56,15 @@ package final class Reconciler: Sendable {
 
     package var apps: [AppleApp] { state.withLock(\.apps) }
 
-    /// What was counted since it was made.
+    /// The counts since this reconciler was created.
     package var counts: ReconciliationCounts { state.withLock(\.counts) }
 
-    /// The apps about which nothing is asked but once an hour, with the reason.
+    /// The apps for which requests are limited to one an hour, with the reason.
     package var stopped: [AskedApp: AppStoreServerError] {
         state.withLock { state in state.states.compactMapValues(\.stopped) }
     }
 
-    /// Uses other keys and budgets from now on, for the same apps.
+    /// Replaces the keys and budgets of the same apps.
     package func replace(_ apps: [AppleApp]) {
         state.withLock { state in
             state.apps = apps
@@ -74,7 +74,7 @@ package final class Reconciler: Sendable {
 
     // MARK: Running
 
-    /// Makes due what is to be asked when a server starts.
+    /// Schedules the inquiries that a server makes when it starts.
     package func begin() throws(LedgerError) {
         for apple in apps {
             if try ledger.beginHistory(of: apple.app, at: now) {
@@ -83,16 +83,16 @@ package final class Reconciler: Sendable {
         }
     }
 
-    /// What one look at the queue did.
+    /// The result of one step through the queue.
     package enum Step: Sendable, Equatable {
-        /// The number of questions asked.
+        /// The number of inquiries that were sent.
         case asked(Int)
-        /// Nothing can be asked before a date; `nil` if nothing is to be asked at all.
+        /// Nothing can be sent before a date, or `nil` if there is nothing to send.
         case idle(until: Instant?)
     }
 
-    /// Takes a few questions that are due, asks them one after the other, and records the answers. It never waits but
-    /// for answers.
+    /// Takes a few inquiries that are due, sends them one after the other, and records the answers. It waits only for
+    /// answers.
     package func runOnce() -> Step {
         let now = now
         let apps = state.withLock { state in
@@ -133,7 +133,7 @@ package final class Reconciler: Sendable {
             dates.append(try ledger.nextQuestionDate(about: apple.app))
         }
         let known = dates.compactMap(\.self)
-        // What is due already waits for something else: a kind that sleeps, or the budget.
+        // Inquiries that are already due wait for something else: an endpoint that is paused, or the budget.
         let next = known.filter { $0 > now }.min() ?? (known.isEmpty ? nil : now + .seconds(1))
         return (0, next)
     }
@@ -145,7 +145,7 @@ package final class Reconciler: Sendable {
     private func clean(_ apps: [AppleApp], at now: Instant) {
         let isDue = state.withLock { state in
             let interval = Duration.seconds(600)
-            // Also after a clock was ahead.
+            // This also recovers from a clock that was ahead.
             guard state.nextCleaning <= now || state.nextCleaning > now + interval else { return false }
             state.nextCleaning = now + interval
             return true
@@ -161,9 +161,9 @@ package final class Reconciler: Sendable {
         }
     }
 
-    /// Asks until ``stop()`` is called. Call it on a thread of its own.
+    /// Processes inquiries until ``stop()`` is called. Call it on a separate thread.
     ///
-    /// - Parameter threads: How many questions are asked at once.
+    /// - Parameter threads: The number of inquiries to process at once.
     package func run(threads: Int = 4) {
         var hasBegun = false
         while !hasBegun, !isStopped {
@@ -186,7 +186,7 @@ package final class Reconciler: Sendable {
         }
     }
 
-    /// Makes ``run(threads:)`` return after the request that it is at.
+    /// Makes ``run(threads:)`` return after its current request.
     package func stop() { state.withLock { $0.isStopped = true } }
 
     var isStopped: Bool { state.withLock(\.isStopped) }
@@ -201,7 +201,7 @@ package final class Reconciler: Sendable {
 
     // MARK: Requests
 
-    /// Makes a request, and notes what came of it.
+    /// Makes a request, and records its result.
     func request<Answer>(
         _ apple: AppleApp, _ endpoint: AppStoreServerEndpoint, _ priority: Int,
         _ body: (AppStoreServerClient) throws(AppStoreServerError) -> Answer
@@ -234,9 +234,9 @@ package final class Reconciler: Sendable {
         }
     }
 
-    /// Counts a page that brings nothing new, though it says that there are more.
+    /// Counts a page that has no new items although more pages are announced.
     ///
-    /// - Returns: Whether another one may be asked for in this hour: such pages may take a tenth of the budget.
+    /// - Returns: Whether another such page can be requested in this hour. They can use a tenth of the budget.
     func allowsBarrenPage(_ apple: AppleApp) -> Bool {
         let hour = now.secondsSince1970 / 3600
         return state.withLock { state in
@@ -252,13 +252,13 @@ package final class Reconciler: Sendable {
         state.withLock { $0.states[app]?.allows(endpoint, at: now) ?? true }
     }
 
-    /// Counts something that was refused.
+    /// Counts and reports a refused part of an answer.
     func refuse(_ code: String, _ id: String?, of app: AskedApp) {
         state.withLock { $0.counts.refused[.init(app: app, name: code), default: 0] += 1 }
         options.onFinding(.refused(app, code: code, id: id))
     }
 
-    /// The time until the next attempt: 5 seconds, doubled each time, at most 6 hours, and a random part of that.
+    /// Returns the time until the next attempt: a random part of 5 seconds, doubled each time up to 6 hours.
     func delay(afterAttempts attempts: Int64) -> Duration {
         let longest = min(5 * Double(1 << min(max(attempts, 0), 20)), 21_600)
         return .milliseconds(Int64(max(1, longest * options.random()) * 1000))
