@@ -16,7 +16,7 @@ package struct SupportConfiguration: Sendable {
         ),
     ]
 
-    /// Returns the configuration that options name; `nil` without `--support`.
+    /// Creates the configuration that the options describe, or returns `nil` without `--support`.
     package init?(_ values: OptionTable.Values) throws(ConfigurationError) {
         guard let text = values["--support"] else {
             guard values["--support-origin"] == nil else {
@@ -34,7 +34,7 @@ package struct SupportConfiguration: Sendable {
         origin = try SupportOrigin(values["--support-origin"])
     }
 
-    /// Whether tokens and sessions can pass a network in clear text.
+    /// Whether tokens and sessions can cross a network in clear text.
     package var isExposed: Bool {
         let loopback = ["127.0.0.1", "::1", "[::1]", "localhost"]
         return !origin.isSecure && !loopback.contains { $0.utf8.elementsEqual(address.host.utf8) }

@@ -5,10 +5,10 @@ package import PurchaseLedger
 @_spi(Surfaces) import ReceiptReport
 import StrictText
 
-/// The support desk: a page for staff, which says who has a purchase, what was sent, and why not.
+/// The support desk: pages for staff that show who owns a purchase, what was submitted, and why something was refused.
 ///
-/// It is a listener of its own, so that nobody who reaches the service reaches it. Its pages have no script. They show
-/// the ledger, and each change is an ``Act``.
+/// It has a listener of its own, so access to the service doesn't give access to the desk. Its pages have no scripts.
+/// They show the ledger, and every change is an ``Act``.
 package struct SupportDesk: Sendable {
     let ledger: PurchaseLedger
     let verifier: AppStoreVerifier
@@ -22,10 +22,10 @@ package struct SupportDesk: Sendable {
     let counts = SignInCounts()
     let zones = TimeZones()
     var clock: @Sendable () -> Instant
-    /// Asks the App Store, if the server can.
+    /// Queries the App Store, if the server can.
     package var askApple: AppleInquiry?
 
-    /// What the desk has of the ledger's service.
+    /// Creates the desk from the parts of the ledger's service.
     package init(
         _ configuration: SupportConfiguration, _ ledger: PurchaseLedger, _ tokens: AccessTokens,
         _ verifier: AppStoreVerifier, _ productTypes: ProductCatalog, _ log: ServiceLog
@@ -40,7 +40,7 @@ package struct SupportDesk: Sendable {
         address = configuration.address
     }
 
-    /// The listener. A few members of staff use it: its limits are small, and none of the service's.
+    /// Returns the listener, with small limits of its own, because only a few members of staff use it.
     package func listener(_ limits: ServiceLimits) -> Service.Listener {
         var limits = limits
         limits.threadCount = 2
@@ -64,7 +64,7 @@ package struct SupportDesk: Sendable {
                     "Transfer-Encoding", "Accept-Language",
                 ],
                 refusal: { refusal(of: $0, isForAnyone: isForAnyone) },
-                // One browser leaves the others their places.
+                // One browser can't take all slots.
                 owner: { sessionCookie.value(in: $0.header("Cookie")) }
             ) { request in
                 try answer(request) { try handler(request) }
@@ -89,9 +89,9 @@ package struct SupportDesk: Sendable {
 
     func view(_ request: Request) -> View { View(request, viewCookie, zones) }
 
-    // MARK: Who asks
+    // MARK: Sessions
 
-    /// A request of somebody who is signed in.
+    /// A request from a signed-in user.
     struct Visit {
         let request: Request
         let sessionID: String
@@ -102,14 +102,14 @@ package struct SupportDesk: Sendable {
         var page: SupportPage { SupportPage(view: view, forms: Forms(session: session)) }
     }
 
-    /// A request that is not answered with what it asked for.
+    /// A refusal or redirect in place of the requested page.
     struct Turned: Refusal { let response: Response }
 
-    /// The form of somebody who is not signed in has a token, and no more.
+    /// The maximum size of a form from a user who isn't signed in, which contains only a token.
     private static let maximumStrangersByteCount = 16 << 10
 
-    /// Refuses a request by its headers, so that the forms of strangers take no memory: for another host, by another
-    /// site, or without a session.
+    /// Refuses a request for another host, from another site or without a session. It uses only the headers, so that
+    /// forms from strangers take no memory.
     private func refusal(of request: Request, isForAnyone: Bool) -> Response? {
         let page = SupportPage(view: view(request), forms: nil)
         guard origin.isHost(of: request) else {
@@ -126,7 +126,7 @@ package struct SupportDesk: Sendable {
                 return failure(error, page)
             }
         }
-        // Browsers say how long a form is, and send nothing with a question.
+        // Browsers send the length of a form, and send no body with GET.
         let length = request.header("Content-Length").map { Int($0) ?? .max } ?? (isQuestion ? 0 : .max)
         guard length <= Self.maximumStrangersByteCount, request.header("Transfer-Encoding") == nil else {
             return page.response(413, code: "body-too-large") { html in notice(.refusedForm, .bad, &html) }
@@ -134,7 +134,7 @@ package struct SupportDesk: Sendable {
         return nil
     }
 
-    /// Answers, with a page also where something failed.
+    /// Answers a request, with a page even if something fails.
     private func answer(_ request: Request, _ body: () throws -> Response) throws -> Response {
         let page = SupportPage(view: view(request), forms: nil)
         do {
@@ -169,7 +169,7 @@ package struct SupportDesk: Sendable {
         notice(words, style, to: &html)
     }
 
-    /// The sender of a request, or `nil` without a session. A token that was removed, or lost its scope, signs out.
+    /// Returns the sender of a request, or `nil` without a session. It ends if its token is removed or loses the scope.
     private func visitor(_ request: Request) throws(LedgerError) -> Visit? {
         guard let id = sessionCookie.value(in: request.header("Cookie")),
             let session = try sessions.session(id, at: clock())
@@ -181,11 +181,11 @@ package struct SupportDesk: Sendable {
         return Visit(request: request, sessionID: id, session: session, scopes: scopes, view: view(request))
     }
 
-    /// The sender of a form of this session, and the form.
+    /// Returns the sender of a form of this session, and the form.
     func sender(_ request: Request) throws -> (Visit, FormBody) {
         guard let visit = try visitor(request) else { throw Turned(response: sessionOver(request)) }
         let form = try FormBody(request)
-        // By digests, so that the time of the comparison tells nothing.
+        // Compare digests, so that the time of the comparison reveals nothing.
         guard let sent = form.exactText("form"),
             try AccessTokens.digest(of: sent)
                 == AccessTokens.digest(of: visit.session.formToken)
@@ -254,7 +254,7 @@ package struct SupportDesk: Sendable {
             log.write(.warning, "support-sign-in-refused")
             return signInPage(view, .tokenRefused, status: 403, code: "unauthorized")
         }
-        // The id of a session that a browser had before is worth nothing.
+        // The session that the browser had before is no longer valid.
         if let old = sessionCookie.value(in: request.header("Cookie")) { try sessions.end(old) }
         let id = try sessions.begin(digest, at: now)
         counts.count(.accepted)
@@ -331,7 +331,7 @@ package struct SupportDesk: Sendable {
         }
     }
 
-    /// The paid periods for which nothing was granted, if there are any that were not listed.
+    /// Writes the paid periods without a grant that haven't been listed, if there are any.
     private func ended(_ periods: [EndedPeriod], _ html: inout HTMLWriter) {
         guard !periods.isEmpty else { return }
         html.element(.section, .style(.panel)) { html in
@@ -350,7 +350,7 @@ package struct SupportDesk: Sendable {
         }
     }
 
-    /// The claims that an operator has to decide about, if there are any.
+    /// Writes the claims that need an operator's decision, if there are any.
     private func uncertain(_ claims: [UncertainClaim], _ html: inout HTMLWriter) {
         guard !claims.isEmpty else { return }
         html.element(.section, .style(.panel)) { html in
@@ -369,7 +369,7 @@ package struct SupportDesk: Sendable {
         }
     }
 
-    /// The notifications that name no app, if there are any.
+    /// Writes the notifications that name no app, if there are any.
     private func unnamed(_ notifications: [UnnamedNotification], _ html: inout HTMLWriter) {
         guard !notifications.isEmpty else { return }
         html.element(.section, .style(.panel)) { html in
@@ -411,7 +411,7 @@ package struct SupportDesk: Sendable {
         return try show([.account(account)], for: visit, after: form.exactText("after"))
     }
 
-    /// The page about what is known already.
+    /// Returns the page for findings that are already known.
     func show(
         _ findings: [SupportFinding], for visit: Visit, after cursor: String? = nil,
         notice told: ((inout HTMLWriter) -> Void)? = nil
@@ -427,7 +427,7 @@ package struct SupportDesk: Sendable {
 }
 
 extension Language {
-    /// Each in its own words.
+    /// The languages, each named in itself.
     fileprivate static var choices: [(value: String, words: String)] {
         allCases.map { language in
             switch language {

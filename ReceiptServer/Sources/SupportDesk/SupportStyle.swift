@@ -1,6 +1,6 @@
 @_spi(Surfaces) import ReceiptReport
 
-/// What the desk needs beside the report's style.
+/// The desk's additions to the report's styles.
 enum SupportStyle {
     static let sheet = StyleSheet(text)
 

@@ -1,6 +1,6 @@
 import LedgerService
 
-/// What support can do. Each act needs a scope of its own, has a reason, is recorded, and has a way back.
+/// The actions that support can take. Each requires its own scope and a reason, is recorded, and can be undone.
 enum Act: String, CaseIterable {
     case sendAgain = "send-again"
     case transfer

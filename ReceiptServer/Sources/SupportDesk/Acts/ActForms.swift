@@ -2,11 +2,11 @@
 import PurchaseLedger
 @_spi(Surfaces) import ReceiptReport
 
-/// The forms of acts on a page.
+/// The forms for support's actions on a page.
 struct ActForms {
     let desk: SupportDesk
     let visit: SupportDesk.Visit
-    /// The number of forms so far: fields of different forms need different ids.
+    /// The number of forms so far. It keeps the ids of fields unique across forms.
     private var count = 0
 
     init(_ desk: SupportDesk, _ visit: SupportDesk.Visit) {
@@ -66,7 +66,7 @@ struct ActForms {
         }
     }
 
-    /// Writes the forms for words that only Apple can know.
+    /// Writes the forms for ids that only Apple may know.
     mutating func write(forClues clues: [String], to html: inout HTMLWriter) {
         guard desk.askApple != nil, !clues.isEmpty else { return }
         Self.section(&html) { html in
@@ -81,7 +81,7 @@ struct ActForms {
 
     // MARK: Parts
 
-    /// The treatment of the rest of an answer with a refused part.
+    /// Writes the choice of whether to record the rest of an answer when a part is refused.
     private static func refusedField(_ id: Int, _ html: inout HTMLWriter) {
         html.choice(
             "refused", id: "refused-\(id)", label: html.plain(SupportPhrase.ifRefused),
@@ -93,7 +93,7 @@ struct ActForms {
         [("environment", name.environment.rawValue), ("bundle", name.bundleID), ("id", name.transactionID)]
     }
 
-    /// The app and the environment, chosen from those of the server.
+    /// Writes the fields for the app and the environment, chosen from those of the server.
     private static func appFields(_ desk: SupportDesk, _ id: Int, _ html: inout HTMLWriter) {
         let policy = desk.verifier.policy
         let environments = policy.acceptedEnvironments.map(\.rawValue).sorted()
@@ -136,7 +136,7 @@ struct ActForms {
                 to: &html
             ) { html in
                 fields(id, &html)
-                // What the ledger keeps has 255 bytes, and a letter up to three.
+                // The ledger stores up to 255 bytes, and a character in Chinese takes three.
                 html.field("reason", id: "reason-\(id)", .line, label: html.plain(SupportPhrase.reason), limit: 80)
                 html.button(html.plain(act.name))
             }
@@ -145,6 +145,6 @@ struct ActForms {
 }
 
 extension TransactionStory {
-    /// Whether support granted it: Apple knows nothing of it.
+    /// Whether support granted it, in which case Apple doesn't know it.
     fileprivate var isOfSupport: Bool { name.transactionID.utf8.starts(with: "support-".utf8) }
 }

@@ -2,22 +2,22 @@ import AppStoreServerAPI
 package import PurchaseLedger
 package import Reconciliation
 
-/// Asks the App Store about a transaction, or an order of Apple's, and records what Apple signed. If something is
-/// refused, the rest is recorded only if it is skipped.
+/// Asks the App Store about a transaction or an Apple order, and records the signed answer. If a part of it is refused,
+/// the rest is recorded only with `skipsRefused`.
 package typealias AppleInquiry = @Sendable (TransactionName, _ skipsRefused: Bool) throws(LedgerError) -> AppleAnswer
 
-/// What came of a question.
+/// The result of an inquiry.
 package struct AppleAnswer: Sendable {
-    /// The raw values are what is recorded.
+    /// The kind of result. Its raw value is recorded.
     package enum Kind: String, CaseIterable, Sendable {
         case recorded, unknown, unavailable
-        /// The verifier refused something of what came, and nothing was recorded.
+        /// The verifier refused a part of the answer, and nothing was recorded.
         case refused
-        /// The same, and the rest was recorded.
+        /// The verifier refused a part of the answer, and the rest was recorded.
         case partial
-        /// The key of the server is wrong, or there is none for the app.
+        /// The server's key is wrong, or there is none for the app.
         case misconfigured
-        /// Apple has no such ids, and was not asked.
+        /// The id doesn't have the form of Apple's ids, so Apple was not asked.
         case invalid
     }
 
@@ -50,7 +50,7 @@ extension Reconciler {
                 case .error(let error) where error.reason == .invalidArgument(.id): return AppleAnswer(kind: .invalid)
                 case .otherApp, .error: return AppleAnswer(kind: .misconfigured)
                 case .refused(let items): return AppleAnswer(kind: .refused, refused: items)
-                // No account claims anything.
+                // This inquiry claims nothing for an account.
                 case .incomplete(let result): return AppleAnswer(kind: .partial, refused: result.refused)
                 case .ledger(let error): throw error
                 }

@@ -1,8 +1,8 @@
 import Instants
 
-/// The number of a form, by which it does its work once: the date at which its page was made, and random bits.
+/// The number of a form, with which it takes effect only once: the date its page was made, and random bits.
 enum FormNumber {
-    /// A form that is older may show what is no longer so.
+    /// The maximum age of a form. An older one may show outdated information.
     static let maximumAge = Duration.seconds(3600)
     private static let dateByteCount = 16
 
@@ -12,7 +12,7 @@ enum FormNumber {
         return digits + RandomText.make().dropFirst(dateByteCount)
     }
 
-    /// Returns the date of a number; `nil` for one that no page has.
+    /// Returns the date in a form's number, or `nil` if the number has a different format.
     static func date(of number: String) -> Instant? {
         guard number.utf8.count == RandomText.byteCount,
             number.utf8.allSatisfy({ 0x30...0x39 ~= $0 || 0x61...0x66 ~= $0 }),

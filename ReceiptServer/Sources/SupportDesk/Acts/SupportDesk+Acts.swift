@@ -6,12 +6,12 @@ import Reconciliation
 import StrictText
 
 extension SupportDesk {
-    /// What came of an act, and what the page then shows.
+    /// The result of an action, and the findings that the page then shows.
     private struct Done {
         let words: SupportPhrase
         var slots: [Slot]
         var isFailure = false
-        /// Whether the story has it. An event that is missing may be sent again.
+        /// Whether the action was recorded. If not, the form can be sent again.
         var isRecorded = true
         let findings: [SupportFinding]
 
@@ -37,7 +37,7 @@ extension SupportDesk {
     func act(_ request: Request) throws -> Response {
         let (visit, form) = try sender(request)
         guard let act = form.text("act").flatMap(Act.init), let number = form.text("number"),
-            // Numbers are kept.
+            // The number is kept, so its size is limited.
             number.utf8.count <= RandomText.byteCount
         else { throw RequestFault.invalid("no act") }
         let done = try done(act, number, form, visit)
@@ -54,9 +54,9 @@ extension SupportDesk {
             return .failed(.actForbidden, .code(act.scope.rawValue), showing: place)
         }
         guard let reason = form.text("reason") else { return .failed(.actNoReason, showing: place) }
-        // Before Apple is asked: no act is done that cannot be recorded.
+        // Check before Apple is queried: no action is taken that can't be recorded.
         guard LedgerText.isStorable(reason) else { return .failed(.actInvalid, .code("reason"), showing: place) }
-        // A page that is loaded again sends its form again.
+        // Reloading a page sends its form again.
         switch try sessions.send(number, of: visit.sessionID, at: clock()) {
         case .first: break
         case .repeated: return .didBefore(showing: place)
@@ -124,7 +124,7 @@ extension SupportDesk {
             guard let askApple, let name, app(form) != nil else { return .failed(.actNotFound, showing: place) }
             let answer = try askApple(name, form.text("refused").map { $0.hasSameBytes(as: "skip") } ?? false)
             guard answer.kind != .invalid else { return .failed(answer.kind.words, showing: []) }
-            // An order whose transactions Apple named is no name of the ledger's.
+            // If Apple returned an order's transactions, record the inquiry with them and not with the order's id.
             let asked = name.isAppleOrder && !answer.transactions.isEmpty ? [] : [name]
             try ledger.recordAsking(
                 about: asked + answer.transactions.filter { $0 != name }, reason: reason, answer: answer.kind.rawValue,
@@ -142,9 +142,9 @@ extension SupportDesk {
         }
     }
 
-    // MARK: What a form names
+    // MARK: Names in a form
 
-    /// What the page of the form was about.
+    /// Returns the transaction or account that the form's page was about.
     private func place(_ form: FormBody) -> [SupportFinding] {
         if let name = name(form) { return [.transaction(name)] }
         return form.exactText("account").map { [.account($0)] } ?? []
@@ -165,8 +165,8 @@ extension SupportDesk {
         return TransactionName(environment: environment, bundleID: bundleID, transactionID: id)
     }
 
-    /// The account that somebody typed. White space at its ends counts if there is an account with it, and is else a
-    /// slip.
+    /// Returns the account that was typed. White space at its ends is kept only if such an account exists; otherwise it
+    /// is a typing error.
     private func recipient(_ form: FormBody) throws(LedgerError) -> String? {
         guard let trimmed = form.text("to") else { return nil }
         guard let exact = form.typedText("to"), !exact.hasSameBytes(as: trimmed), LedgerText.isStorable(exact),

@@ -5,10 +5,10 @@ import StrictText
 struct FormBody {
     private let fields: [UTF8Bytes: [UInt8]]
 
-    /// More fields than any form of the desk has.
+    /// The maximum number of fields. No form of the desk has as many.
     private static let maximumCount = 32
 
-    /// - Throws: A fault if it is none, or if a field is there twice.
+    /// - Throws: A fault if the body isn't a form, or if a field occurs twice.
     init(_ request: Request) throws(RequestFault) {
         let type = request.header("Content-Type")?.utf8.prefix { $0 != UInt8(ascii: ";") }
         guard type?.elementsEqual("application/x-www-form-urlencoded".utf8) ?? false else {
@@ -27,32 +27,32 @@ struct FormBody {
         self.fields = fields
     }
 
-    /// The bytes of a field; empty without one.
+    /// Returns the bytes of a field, or no bytes if there is no such field.
     func bytes(_ name: StaticString) -> [UInt8] { fields[UTF8Bytes("\(name)")] ?? [] }
 
-    /// The text of a field without white space at its ends; `nil` if it is empty, or no UTF-8.
+    /// Returns the text of a field without surrounding white space, or `nil` if it is empty or not UTF-8.
     func text(_ name: StaticString) -> String? {
         let bytes = bytes(name).trimmed
         return bytes.isEmpty ? nil : String(validating: bytes, as: UTF8.self)
     }
 
-    /// The bytes of a field that somebody typed, as text.
+    /// Returns the text that a user typed into a field, unchanged.
     func typedText(_ name: StaticString) -> String? {
         let bytes = bytes(name)
         return bytes.isEmpty ? nil : String(validating: bytes, as: UTF8.self)
     }
 
-    /// The bytes of a field that the page had, as text, before ``escaped(_:)``.
+    /// Returns the text of a field that the page filled in, undoing ``escaped(_:)``.
     func exactText(_ name: StaticString) -> String? {
         var bytes = bytes(name)
         if bytes.starts(with: Self.escapeMark) { bytes = Self.unescaped(bytes.dropFirst(Self.escapeMark.count)) }
         return bytes.isEmpty ? nil : String(validating: bytes, as: UTF8.self)
     }
 
-    /// Before a text with escapes. Most names have none.
+    /// The prefix of a text with escapes. Most names have none.
     private static let escapeMark = Array("%%".utf8)
 
-    /// Returns a text with escapes (`%0A`) if a browser may change it in a field: it sends every line break as CR LF.
+    /// Escapes a text (`%0A`) that a browser might change in a field: it sends every line break as CR LF.
     static func escaped(_ text: String) -> String {
         guard text.utf8.starts(with: escapeMark) || !text.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else { return text }
         var escaped = "%%"

@@ -1,17 +1,17 @@
 import HTTPService
 
-/// What looks like evidence in a text: JWS and base64 in a log line, an e-mail, or a body that was escaped on its way.
+/// The parts of a text that look like evidence: JWS and base64 in a log line, an e-mail, or a body that was escaped.
 ///
-/// It decides nothing: the verifier looks at each piece. Each byte is looked at a bounded number of times.
+/// It decides nothing: the verifier checks each piece. Each byte is examined a bounded number of times.
 struct FoundEvidence {
-    /// The pieces, in their order, and the text without them.
+    /// The pieces in order, and the text without them.
     private(set) var pieces: [[UInt8]] = []
     private(set) var rest: [UInt8] = []
     /// Whether there were more pieces.
     private(set) var hasMore = false
 
     static let maximumCount = 8
-    /// What is shorter is an id or a digest, and no evidence.
+    /// The minimum size of a piece. Shorter ones are ids or digests.
     private static let minimumByteCount = 200
 
     init(in text: [UInt8]) {
@@ -31,18 +31,18 @@ struct FoundEvidence {
         }
     }
 
-    /// Returns the piece of evidence that begins at an index, and where it ends.
+    /// Returns the piece of evidence that begins at an index, and the index of its end.
     private static func piece(at index: Int, _ text: [UInt8]) -> ([UInt8], end: Int)? {
         let beginning = text[index...].prefix(3)
         return beginning.elementsEqual("eyJ".utf8)
             ? jws(at: index, text)
-            // The beginning of a SEQUENCE with a length of two to four bytes, and of a property list.
+            // The beginning of a SEQUENCE with two to four length bytes, or of a property list.
             : beginning.starts(with: "MI".utf8) || beginning.elementsEqual("ewo".utf8)
                 || beginning.elementsEqual("ewk".utf8) || beginning.elementsEqual("eyA".utf8)
                 ? base64(at: index, text) : nil
     }
 
-    /// Three parts in base64url with dots between them.
+    /// Returns three base64url parts separated by dots.
     private static func jws(at index: Int, _ text: [UInt8]) -> ([UInt8], end: Int)? {
         var dots = 0
         var end = index
@@ -62,7 +62,7 @@ struct FoundEvidence {
         return (Array(text[index..<end]), end)
     }
 
-    /// Base64, also in lines of one length, as tools break it.
+    /// Returns base64, including base64 that a tool has wrapped into lines of equal length.
     private static func base64(at index: Int, _ text: [UInt8]) -> ([UInt8], end: Int)? {
         var piece: [UInt8] = []
         var end = index
@@ -85,7 +85,7 @@ struct FoundEvidence {
         return piece.count >= minimumByteCount ? (piece, end) : nil
     }
 
-    /// Undoes what JSON and URLs do to evidence: `\/`, `\n`, `\"`, `\u002B`, `%2B`, however often a text was quoted.
+    /// Undoes the escapes of JSON and URLs in evidence: `\/`, `\n`, `\"`, `\u002B` and `%2B`, at any depth of quoting.
     static func withoutEscapes(_ text: [UInt8]) -> [UInt8] {
         var plain: [UInt8] = []
         plain.reserveCapacity(text.count)
@@ -132,12 +132,12 @@ extension UInt8 {
 
     fileprivate var isOfBase64URL: Bool { isAlphanumeric || self == UInt8(ascii: "-") || self == UInt8(ascii: "_") }
 
-    /// A character of base64, but for the padding: what stands before evidence may be `evidence=`.
+    /// Whether this is a base64 character other than padding: evidence can follow `evidence=`.
     fileprivate var isOfBase64: Bool { isOfBase64URL || self == UInt8(ascii: "+") || self == UInt8(ascii: "/") }
 }
 
 extension [UInt8] {
-    /// The value of this many hexadecimal digits; `nil` for other characters, or more than a byte.
+    /// Returns the value of hexadecimal digits, or `nil` for other characters or more than a byte.
     fileprivate func hexadecimal(at start: Int, _ digits: Int) -> UInt8? {
         guard start + digits <= count else { return nil }
         var value = 0

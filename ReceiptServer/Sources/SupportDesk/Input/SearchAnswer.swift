@@ -2,32 +2,32 @@
 import PurchaseLedger
 import StrictText
 
-/// What a search found.
+/// The result of a search.
 struct SearchAnswer {
-    /// What was searched, if it is short.
+    /// The text that was searched for, if it is short.
     var searched: String?
-    /// The decision about the evidence in the text, with its bytes; `nil` without evidence.
+    /// The decision on the evidence in the text, or `nil` without evidence.
     var decision: Decision?
     var evidence: [[UInt8]] = []
     var hasMoreEvidence = false
     var stories: [TransactionStory] = []
     var accounts: [AccountAnswer] = []
     var attempts: [AttemptFact] = []
-    /// Purchases of the evidence that the ledger does not have.
+    /// Purchases in the evidence that the ledger doesn't have.
     var unknownPurchases: [TransactionName] = []
-    /// Words that only Apple can know.
+    /// Words that may be ids that only Apple knows.
     var transactionClues: [String] = []
     var orderClues: [String] = []
     var hasMore = false
     let now: Instant
 
-    /// An account, with what it has now.
+    /// An account and what it owns now.
     struct AccountAnswer {
         let history: AccountHistory
-        /// The newest ones.
+        /// The newest tokens.
         let tokens: AccountTokenList?
         private(set) var items: [(environment: AppStoreEnvironment, item: Entitlements.Item)] = []
-        /// The subscriptions of whose renewal something is known, also those that have ended.
+        /// The subscriptions with known renewal information, including those that have ended.
         private(set) var renewals: [(environment: AppStoreEnvironment, subscription: Subscription)] = []
 
         init(_ history: AccountHistory, _ desk: SupportDesk, at now: Instant) throws(LedgerError) {
@@ -46,14 +46,14 @@ struct SearchAnswer {
 
     /// The maximum number of stories and accounts on one page.
     static let maximumCount = 10
-    /// The maximum number of tokens of an account on it.
+    /// The maximum number of an account's tokens on one page.
     static let maximumTokenCount = 20
 
     var isEmpty: Bool {
         decision == nil && stories.isEmpty && accounts.isEmpty && attempts.isEmpty
     }
 
-    /// Answers what somebody entered.
+    /// Searches for the text that a user entered.
     init(_ text: [UInt8], _ desk: SupportDesk, at now: Instant) throws(LedgerError) {
         self.now = now
         let whole = Array(text.trimmed)
@@ -87,12 +87,12 @@ struct SearchAnswer {
             if TransactionName.isAppleOrder(word) { orderClues.append(word) }
         }
         try add(findings, desk)
-        // A request that is part of a story is shown there.
+        // Requests that are part of a story are shown there.
         var told = Set(stories.flatMap(\.attempts).map { UTF8Bytes($0.requestID) })
         attempts = attempts.filter { told.insert(UTF8Bytes($0.requestID)).inserted }
         for story in stories { try addEvidence(of: story.attempts, desk) }
         try addEvidence(of: attempts, desk)
-        // What has a name in the ledger is what was meant.
+        // A text that the ledger knows as a name isn't refused evidence.
         guard isEmpty, case .failure(let error) = verdict, error.fault.page != nil,
             searched.map({ !Clues.isTransactionID($0) }) ?? true
         else { return }
@@ -101,7 +101,7 @@ struct SearchAnswer {
         try addAttempts(with: whole, desk)
     }
 
-    /// Answers about what is known already.
+    /// Creates the answer for findings that are already known.
     init(
         _ findings: [SupportFinding], _ desk: SupportDesk, at now: Instant, after cursor: String?
     ) throws(LedgerError) {
@@ -109,7 +109,7 @@ struct SearchAnswer {
         try add(findings, desk, after: cursor)
     }
 
-    /// The transactions that evidence proves, the latest purchases first.
+    /// Returns the transactions in verified evidence, latest purchases first.
     private static func transactions(of decision: Decision) -> [TransactionName] {
         var seen: Set<[UTF8Bytes]> = []
         return decision.evidence.flatMap(\.purchases).sorted { $0.purchaseDate > $1.purchaseDate }.compactMap {
@@ -160,13 +160,13 @@ struct SearchAnswer {
         }
     }
 
-    /// Adds the requests that sent a piece of evidence, in something else or alone.
+    /// Adds the requests that submitted a piece of evidence, alone or within other evidence.
     private mutating func addAttempts(with piece: [UInt8], _ desk: SupportDesk) throws(LedgerError) {
         guard let digest = EvidenceDigest.text(of: UnverifiedEvidence.bytes(in: piece)) else { return }
         attempts += try desk.ledger.attempts(withDigest: digest)
     }
 
-    /// Adds what was sent, where it was kept: its report says why it was refused.
+    /// Adds the decision on refused evidence that was kept: its report shows the reason.
     private mutating func addEvidence(of attempts: [AttemptFact], _ desk: SupportDesk) throws(LedgerError) {
         guard decision == nil else { return }
         for attempt in attempts where attempt.isEvidenceKept && attempt.isRefused {
@@ -186,6 +186,6 @@ struct SearchAnswer {
 }
 
 extension Entitlements.Item {
-    /// Whether the account has it now.
+    /// Whether the account owns the item now.
     var isOwned: Bool { access.givesAccess || access == .lengthUnknown }
 }

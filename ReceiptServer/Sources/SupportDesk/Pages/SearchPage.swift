@@ -3,7 +3,7 @@ import PurchaseLedger
 @_spi(Surfaces) import ReceiptReport
 import StrictText
 
-/// The answer to a search as a page.
+/// The page that answers a search.
 struct SearchPage {
     let desk: SupportDesk
     let visit: SupportDesk.Visit
@@ -15,7 +15,7 @@ struct SearchPage {
         var forms = ActForms(desk, visit)
         if answer.isEmpty { nothing(answer, &html) }
         for story in answer.stories { self.story(story, answer.now, &forms, &html) }
-        // What was refused has no story: the report is the answer.
+        // Refused evidence has no story: its report is the answer.
         if answer.stories.isEmpty { evidence(answer, &html) }
         for account in answer.accounts { self.account(account, &forms, &html) }
         for attempt in answer.attempts.prefix(SearchAnswer.maximumCount) {
@@ -218,7 +218,7 @@ struct SearchPage {
         }
     }
 
-    /// What a refusal means, and what staff do.
+    /// Writes the meaning of a refusal, and the advice for staff.
     private func refusal(_ fault: Fault, _ html: inout HTMLWriter) {
         html.element(.p, text: fault.sentence(in: html.language))
         if let phrase = SupportPhrase.refused(fault, found: nil) {
@@ -255,7 +255,7 @@ struct SearchPage {
 }
 
 extension Decision {
-    /// Why pieces were refused, and what staff do, in a sentence for each reason.
+    /// The reasons for the refused pieces with advice for staff, each once.
     fileprivate var refusedSince: [SupportPhrase] {
         var phrases: [SupportPhrase] = []
         for phrase in refusals.compactMap({ SupportPhrase.refused($0.error.fault, found: $0.error.found) })
@@ -267,7 +267,7 @@ extension Decision {
 }
 
 extension SupportPhrase {
-    /// What a refusal means to staff; `nil` if the table of faults says it better.
+    /// Returns the meaning of a refusal for staff, or `nil` if the fault's own text says it better.
     fileprivate static func refused(_ fault: Fault, found: String?) -> SupportPhrase? {
         if fault.party == .forger { return .forgedNow }
         if fault.code.hasSameBytes(as: "bundle-id-mismatch") { return .anotherAppNow }
@@ -277,10 +277,10 @@ extension SupportPhrase {
 }
 
 extension SupportDesk {
-    /// What is said first of a transaction, with what its owner has of the subscription that it is a period of.
+    /// Returns the first sentences about a transaction, including the state of its subscription if its owner has one.
     fileprivate func answers(to story: TransactionStory, at now: Instant) -> StoryAnswers {
         var answers = StoryAnswers(story: story, now: now)
-        // The story itself was read. A ledger that fails since then costs the clerk the renewal, not the page.
+        // The story itself was read. If the ledger fails now, the page only lacks the renewal.
         guard let owner = story.owner, let purchase = story.evidence.first?.purchase, purchase.expiresDate != nil,
             let owned = try? ledger.entitlements(of: owner, in: story.name.environment, at: now)
         else { return answers }

@@ -4,10 +4,10 @@ import HTTPService
 /// The frame of every page of the desk.
 struct SupportPage {
     let view: View
-    /// The forms of the signed-in user; `nil` for a page for anyone.
+    /// The forms for the signed-in user, or `nil` on a page for anyone.
     let forms: Forms?
 
-    /// The headers of every answer of the desk. There is no script, no request, and no page that frames this one.
+    /// The headers of every answer of the desk. They forbid scripts, requests to other sites, and framing.
     static var headers: [(name: String, value: String)] {
         [
             (
@@ -16,7 +16,7 @@ struct SupportPage {
             ),
             ("Cache-Control", "no-store"),
             ("X-Content-Type-Options", "nosniff"),
-            // Not `no-referrer`, with which browsers do not say from which page a form comes.
+            // With `no-referrer`, browsers don't send the origin of a form.
             ("Referrer-Policy", "same-origin"),
             ("Cross-Origin-Opener-Policy", "same-origin"),
             ("Cross-Origin-Resource-Policy", "same-origin"),
@@ -64,11 +64,11 @@ struct SupportPage {
     }
 }
 
-/// The forms of a page, each with what shows that it is of this session.
+/// The forms of a page, each with a token that proves it belongs to the session.
 struct Forms {
     let session: Session
 
-    /// Writes a form, with the token that no other site knows.
+    /// Writes a form with the session's token, which no other site knows.
     func form(
         _ path: StaticString, _ attributes: [Attribute] = [], hidden: [(name: StaticString, value: String)] = [],
         to html: inout HTMLWriter, content: (inout HTMLWriter) -> Void

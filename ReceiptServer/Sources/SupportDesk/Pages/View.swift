@@ -2,11 +2,11 @@ import HTTPService
 @_spi(Surfaces) import ReceiptReport
 import StrictText
 
-/// How a browser is shown the desk: kept in a cookie, which is no secret.
+/// The language and time zone of the desk in a browser, kept in a cookie that isn't secret.
 struct View: Sendable {
     var language = Language.english
     var timeZone: ReportTimeZone?
-    /// Whether somebody chose it, and not the browser.
+    /// Whether the user chose it, as opposed to the browser.
     private(set) var isChosen = true
 
     init(_ request: Request, _ cookie: Cookie, _ zones: TimeZones) {
@@ -26,6 +26,6 @@ struct View: Sendable {
         self.timeZone = timeZone
     }
 
-    /// The value of the cookie. A name of the system's list has no character that a cookie cannot have.
+    /// The value of the cookie. Zone names contain no characters that cookies can't.
     var text: String { "\(language.rawValue)|\(timeZone?.name ?? "")" }
 }

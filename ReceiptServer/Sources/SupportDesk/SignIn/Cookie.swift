@@ -5,15 +5,15 @@ struct Cookie {
     let name: String
     let isSecure: Bool
 
-    /// A name with `__Host-` is kept only if it came over TLS, for all paths and from this host alone: no other host of
-    /// the domain can set it.
+    /// Browsers keep a `__Host-` cookie only if it is set over TLS, for all paths and for this host alone, so other
+    /// hosts of the domain can't set it.
     init(_ name: String, isSecure: Bool) {
         self.name = (isSecure ? "__Host-" : "") + name
         self.isSecure = isSecure
     }
 
-    /// Returns the value that a browser sent; `nil` if there is none, or more than one: then one of them is not of this
-    /// desk.
+    /// Returns the value that a browser sent, or `nil` if there is none or more than one, in which case another site
+    /// set one of them.
     func value(in header: String?) -> String? {
         guard let header else { return nil }
         let values = header.utf8.split(separator: UInt8(ascii: ";")).compactMap { pair -> Substring.UTF8View? in
@@ -26,7 +26,7 @@ struct Cookie {
         return values.count == 1 ? String(Substring(values[0])) : nil
     }
 
-    /// The header that sets it until the browser ends, or for `seconds`.
+    /// Returns the header that sets the cookie until the browser closes, or for `seconds`.
     ///
     /// - Parameter value: Letters, digits, and punctuation without `;` and `,`.
     func setting(_ value: String, seconds: Int? = nil) -> (name: String, value: String) {

@@ -1,8 +1,8 @@
-/// Texts that nobody can guess.
+/// Texts that can't be guessed.
 enum RandomText {
     static let byteCount = 64
 
-    /// 256 random bits of the system as hexadecimal digits.
+    /// Returns 256 random bits from the system as hexadecimal digits.
     static func make() -> String {
         var generator = SystemRandomNumberGenerator()
         return (0..<4).map { _ in

@@ -7,31 +7,31 @@ import Synchronization
 
 /// A signed-in user.
 struct Session: Sendable {
-    /// The digest of the token: what it allows is looked up anew for each request, so that a token that is removed
-    /// signs out.
+    /// The digest of the token. The token's scopes are looked up for each request, so removing a token ends its
+    /// sessions.
     let token: DigestValue
-    /// What each form of the session has, and no other site knows.
+    /// The token in each form of the session, which no other site knows.
     let formToken: String
     let begin: Instant
     var last: Instant
-    /// The forms that were sent, with their dates: none does its work twice.
+    /// The forms that were sent, with their dates. Each form takes effect only once.
     var sent: [UTF8Bytes: Instant] = [:]
 }
 
-/// The sessions of this process, by the digest of their id. The browser alone has the id.
+/// The sessions of this process, by the digest of their id. Only the browser has the id.
 final class Sessions: Sendable {
     static let maximumTime = Duration.seconds(8 * 3600)
     static let idleTime = Duration.seconds(30 * 60)
-    /// Beyond it, the one that was idle for longest ends: of one token, so that no member of staff ends another's, and
-    /// of all.
+    /// Beyond a maximum, the session that was idle longest ends. The limit for each token keeps one member of staff
+    /// from ending another's sessions; the other limit is for all sessions.
     static let maximumCountOfToken = 32
     static let maximumCount = 4096
-    /// More forms than anybody sends within ``FormNumber/maximumAge``.
+    /// The maximum number of sent forms to remember. Nobody sends as many within ``FormNumber/maximumAge``.
     private static let maximumSentCount = 4096
 
     private let sessions = Mutex<[DigestValue: Session]>([:])
 
-    /// Begins a session, whose id nobody knew before.
+    /// Begins a session with a new id, and returns the id.
     func begin(_ token: DigestValue, at now: Instant) throws(LedgerError) -> String {
         let id = RandomText.make()
         let digest = try AccessTokens.digest(of: id)
@@ -53,7 +53,7 @@ final class Sessions: Sendable {
         sessions[oldest.key] = nil
     }
 
-    /// Returns the session with an id, and notes that it is used.
+    /// Returns the session with an id, and records its use.
     func session(_ id: String, at now: Instant) throws(LedgerError) -> Session? {
         let digest = try AccessTokens.digest(of: id)
         return sessions.withLock { sessions in
@@ -73,10 +73,10 @@ final class Sessions: Sendable {
         sessions.withLock { $0[digest] = nil }
     }
 
-    /// What becomes of a form that is sent.
+    /// The result of sending a form.
     enum Sending { case first, repeated, tooOld }
 
-    /// Notes that a form is sent.
+    /// Records that a form was sent.
     func send(_ form: String, of id: String, at now: Instant) throws(LedgerError) -> Sending {
         let digest = try AccessTokens.digest(of: id)
         let date = FormNumber.date(of: form)
@@ -85,21 +85,21 @@ final class Sessions: Sendable {
             guard var session = sessions[digest] else { return .tooOld }
             if session.sent[form] != nil { return .repeated }
             let oldest = now - FormNumber.maximumAge
-            // The clock may have been set back since.
+            // The clock may have been set back since the form was made.
             if let date, date < oldest || now < date - .seconds(300) { return .tooOld }
             if session.sent.count >= Self.maximumSentCount {
-                // What is forgotten is refused by its age.
+                // A form that is forgotten here is refused because of its age.
                 session.sent = session.sent.filter { $0.value >= oldest }
             }
             guard session.sent.count < Self.maximumSentCount else { return .tooOld }
-            // A number that no page has is remembered as long as the session lasts.
+            // A number with an unknown format is remembered as long as the session lasts.
             session.sent[form] = date ?? Instant(millisecondsSince1970: .max)
             sessions[digest] = session
             return .first
         }
     }
 
-    /// Notes that a form was not sent.
+    /// Removes the record that a form was sent.
     func takeBack(_ form: String, of id: String) throws(LedgerError) {
         let digest = try AccessTokens.digest(of: id)
         let form = UTF8Bytes(form)
@@ -110,7 +110,7 @@ final class Sessions: Sendable {
 
     private static func isOver(_ session: Session, at now: Instant) -> Bool {
         session.begin.duration(to: now) >= maximumTime || session.last.duration(to: now) >= idleTime
-            // A clock that was set back would make sessions longer.
+            // A clock that was set back would extend the session.
             || now.duration(to: session.begin) > .seconds(300)
     }
 }

@@ -1,7 +1,7 @@
 import HTTPService
 import Synchronization
 
-/// Counts who tried to sign in.
+/// The number of sign-in attempts by result.
 final class SignInCounts: Sendable {
     enum Result: String, CaseIterable { case accepted, refused, limited }
 

@@ -8,7 +8,7 @@ import Synchronization
 final class SignInLimit: Sendable {
     /// The size from which a token is always checked: 16 random bytes as hexadecimal digits.
     static let longByteCount = 32
-    /// The wrong attempts that are answered as such in a row, and the time after which there is one more.
+    /// The number of wrong attempts allowed in a row, and the time until another is allowed.
     static let maximumCount = 20
     static let interval = Duration.seconds(3)
 
@@ -19,10 +19,10 @@ final class SignInLimit: Sendable {
 
     private let state = Mutex(State())
 
-    /// Whether wrong attempts are left.
+    /// Returns whether wrong attempts are left.
     func isOpen(at now: Instant) -> Bool { state.withLock { Self.fill(&$0, now) > 0 } }
 
-    /// Counts a wrong attempt; `false` if none was left.
+    /// Counts a wrong attempt. Returns `false` if none was left.
     func count(at now: Instant) -> Bool {
         state.withLock { state in
             guard Self.fill(&state, now) > 0 else { return false }
@@ -33,7 +33,7 @@ final class SignInLimit: Sendable {
 
     private static func fill(_ state: inout State, _ now: Instant) -> Int {
         let since = state.filledAt.map { $0.duration(to: now) } ?? .zero
-        // A clock that was set back starts anew.
+        // If the clock was set back, start over.
         if state.filledAt == nil || since < .zero { state.filledAt = now }
         let count = Int(clamping: max(.zero, since).components.seconds / interval.components.seconds)
         if count > 0 {

@@ -1,12 +1,12 @@
 import HTTPService
 import StrictText
 
-/// Where browsers find the desk, by which a request that another site made is told apart.
+/// The origin of the desk in browsers, used to detect requests from other sites.
 struct SupportOrigin: Sendable {
-    /// The scheme and the host as browsers send them, such as `https://desk.example.com`; `nil` if no option says it.
+    /// The scheme and host as browsers send them, such as `https://desk.example.com`, or `nil` if no option sets them.
     private let stated: String?
 
-    /// Whether browsers reach the desk over TLS alone.
+    /// Whether browsers reach the desk only over TLS.
     var isSecure: Bool { stated?.utf8.starts(with: "https://".utf8) ?? false }
 
     init(_ stated: String?) throws(ConfigurationError) {
@@ -33,26 +33,26 @@ struct SupportOrigin: Sendable {
             }
     }
 
-    /// Whether a request was made for this desk, and not for a name that a stranger lets point to it (DNS rebinding).
+    /// Returns whether a request is for this desk rather than for a foreign name that resolves to it (DNS rebinding).
     ///
-    /// A proxy may send its own name. Without a proxy, the desk has no name but this machine's.
+    /// A proxy may send its own name. Without a proxy, the desk's only name is that of this machine.
     func isHost(of request: Request) -> Bool {
         guard stated == nil, let host = request.header("Host") else { return true }
-        // An address in version 6. No name has brackets.
+        // An IPv6 address: names have no brackets.
         if host.utf8.first == UInt8(ascii: "[") { return host.utf8.contains(UInt8(ascii: "]")) }
         let name = host.utf8.prefix { $0 != UInt8(ascii: ":") }
         return name.elementsEqual("localhost".utf8)
             || !name.isEmpty && name.allSatisfy { 0x30...0x39 ~= $0 || $0 == UInt8(ascii: ".") }
     }
 
-    /// Whether a page of this desk made a request that changes something, as far as its headers say so.
+    /// Returns whether a request that changes something came from a page of this desk, according to its headers.
     func isOwn(_ request: Request) -> Bool {
         if let site = request.header("Sec-Fetch-Site"), !site.utf8.elementsEqual("same-origin".utf8),
             !site.utf8.elementsEqual("none".utf8)
         {
             return false
         }
-        // Browsers send it with every POST.
+        // Browsers send `Origin` with every POST.
         guard let origin = request.header("Origin") else { return stated == nil }
         if let stated { return origin.hasSameBytes(as: stated) }
         return request.header("Host").map { origin.hasSameBytes(as: "http://\($0)") } ?? false

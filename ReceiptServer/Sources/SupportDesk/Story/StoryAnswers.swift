@@ -20,13 +20,13 @@ struct Sentence {
     func write(to html: inout HTMLWriter) { html.phrase(words, slots) }
 }
 
-/// The first answer of support: who has it, and whether all events were delivered.
+/// Support's first answers: who owns the purchase, and whether all events were delivered.
 struct StoryAnswers {
     let story: TransactionStory
     let now: Instant
-    /// The latest period of the subscription that gives access, if a renewal does.
+    /// The end of the latest period that gives access, if a renewal does.
     var renewedUntil: Instant?
-    /// The subscription that it is a period of.
+    /// The subscription that the transaction is a period of.
     var subscription: Subscription?
 
     private var product: Slot { .text(story.productID ?? story.name.transactionID) }
@@ -39,11 +39,11 @@ struct StoryAnswers {
         }
         all += delivery + others
         if let confirmation { all.append(confirmation) }
-        // They begin with the date of their signature, and are the last.
+        // These sentences begin with the date they were signed, and come last.
         return all + (subscription?.renewalSentences(Slot.localDate).map { Sentence($0) } ?? [])
     }
 
-    // MARK: Who has it
+    // MARK: Ownership
 
     private var possession: [Sentence] {
         guard let grant = story.grants.max(by: { ($0.quantity, $0.changedAt) < ($1.quantity, $1.changedAt) }) else {
@@ -88,7 +88,7 @@ struct StoryAnswers {
         if let refund = story.refunds.first {
             return [Sentence(.refundedNow, .localDate(refund.date ?? refund.signedDate), style: .bad)]
         }
-        // Apple was asked, and nothing else happened.
+        // Apple was queried, and nothing else happened.
         if story.evidence.isEmpty, story.attempts.isEmpty, story.owner == nil {
             return [
                 Sentence(story.name.isAppleOrder ? .maybeOrder : .maybeTransaction, .text(story.name.transactionID))
@@ -112,7 +112,7 @@ struct StoryAnswers {
         return all
     }
 
-    // MARK: Who knows
+    // MARK: Confirmation and delivery
 
     private var confirmation: Sentence? {
         guard let fact = story.confirmation else { return nil }
@@ -133,7 +133,7 @@ struct StoryAnswers {
         }
     }
 
-    /// The answers to other accounts that sent it, and to the owner if it was refused.
+    /// The answers to other accounts that submitted it, and to the owner if it was refused.
     private var others: [Sentence] {
         var seen: Set<UTF8Bytes> = []
         let holder = story.grants.first { $0.quantity > 0 }?.account ?? story.owner
@@ -151,15 +151,15 @@ struct StoryAnswers {
 }
 
 extension RefundFact {
-    /// The refunded part of the price in percent.
+    /// The refunded part of the price, in percent.
     var wholePercentage: Int? { percentage.map { Int(clamping: $0 / 1000) } }
 }
 
 extension AttemptFact {
-    /// Whether the evidence was refused, and no transaction has an outcome.
+    /// Whether the evidence was refused, so no transaction has an outcome.
     var isRefused: Bool { !code.hasSameBytes(as: "ok") }
 
-    /// What was said of a transaction, or of the first.
+    /// Returns the text for the outcome of a transaction, or of the first one if that has none.
     func outcome(of transactionID: String) -> SupportPhrase {
         let found = outcomes.first { $0.transactionID.hasSameBytes(as: transactionID) } ?? outcomes.first
         return found.flatMap { Outcome(rawValue: $0.outcome) }?.words ?? .noPurchase
@@ -167,7 +167,7 @@ extension AttemptFact {
 }
 
 extension Outcome {
-    /// What support says of an outcome.
+    /// The text for an outcome.
     var words: SupportPhrase {
         switch self {
         case .granted: .grantedOutcome

@@ -3,7 +3,7 @@ import PurchaseLedger
 @_spi(Surfaces) import ReceiptReport
 import StrictText
 
-/// Something that happened, in sentences.
+/// An event in the story of a transaction or account, in sentences.
 struct StoryEntry {
     let at: Instant
     let sentences: [Sentence]
@@ -13,22 +13,22 @@ struct StoryEntry {
         self.sentences = sentences
     }
 
-    /// The entries of a transaction, the newest first.
+    /// Returns the entries of a transaction, newest first.
     static func entries(of story: TransactionStory) -> [StoryEntry] {
         var entries: [StoryEntry] = []
-        // What was signed last does not say all: a receipt says neither seats nor a price.
+        // The latest evidence alone isn't complete: a receipt contains neither seats nor a price.
         let signed = story.evidence.map { StoredPurchase(trusting: $0.purchase) }
         if let item = Entitlements(stored: signed, renewals: [], at: .now).items.first {
             entries += self.entries(of: item.purchase)
         }
         if let owner = story.owner, let date = story.ownedSince,
-            // The account that is granted a purchase becomes its owner in the same moment.
+            // If an account is granted a purchase, it becomes the owner at the same moment.
             !story.grants.contains(where: { $0.grantedAt == date })
         {
             entries.append(StoryEntry(date, Sentence(.owned, .text(owner))))
         }
         entries += story.grants.flatMap { grant in
-            // The grant moves with a transfer: the first one since tells from whom.
+            // A grant moves with a transfer, so the first transfer after the grant names the original account.
             let transfer = story.transfers.filter { $0.at >= grant.grantedAt }.min { $0.at < $1.at }
             return self.entries(of: grant, to: transfer?.from ?? grant.account)
         }
@@ -38,11 +38,11 @@ struct StoryEntry {
         entries += story.attempts.map { entry($0, of: story.name.transactionID) }
         entries += story.transfers.map(entry)
         entries += story.acts.map(entry)
-        // Entries of one moment stay in the order in which they follow from each other.
+        // Entries with the same time keep their logical order.
         return entries.enumerated().sorted { ($0.element.at, $0.offset) > ($1.element.at, $1.offset) }.map(\.element)
     }
 
-    /// The entries of an account, the newest first.
+    /// Returns the entries of an account, newest first.
     static func entries(of history: AccountHistory) -> [StoryEntry] {
         history.entries.compactMap { found in
             switch found.fact {
@@ -55,7 +55,7 @@ struct StoryEntry {
         }
     }
 
-    /// The entry of a request.
+    /// Returns the entry of a request.
     static func entries(of attempt: AttemptFact) -> [StoryEntry] { [entry(attempt, of: nil)] }
 
     private static func entries(of purchase: Purchase) -> [StoryEntry] {
@@ -134,7 +134,7 @@ struct StoryEntry {
             : StoryEntry(attempt.at, Sentence(.tried, account, outcome), names, request)
     }
 
-    /// - Parameter named: Whether it says which transaction it is about.
+    /// - Parameter named: Whether the entry names its transaction.
     private static func entry(of event: EventFact, named: Bool) -> StoryEntry {
         let kinds: [(code: String, words: SupportPhrase)] = [
             ("granted", .eventGranted), ("revoked", .eventRevoked), ("restored", .eventRestored),

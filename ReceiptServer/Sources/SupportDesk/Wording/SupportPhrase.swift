@@ -1,8 +1,8 @@
 @_spi(Surfaces) import ReceiptReport
 
-/// The texts of the desk. `{0}`, `{1}` are the places of values.
+/// The texts of the desk, with placeholders `{0}` and `{1}` for values.
 ///
-/// A new text is a case here, with its words in both languages in `SupportPhrase+Table.swift`.
+/// To add a text, add a case here and its words in both languages in `SupportPhrase+Table.swift`.
 enum SupportPhrase: Words, CaseIterable {
     // The frame
     case title, skip, signOut, settings, newSearch, timesInZone, timesInUTC, beijing, limits
