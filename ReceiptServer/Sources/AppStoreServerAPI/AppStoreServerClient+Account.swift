@@ -2,16 +2,15 @@ public import AppStoreReceipt
 import StrictText
 
 extension AppStoreServerClient {
-    /// Gives transactions the token of an account (Set App Account Token). **It replaces a token that is there.**
+    /// Sets the account token of transactions (Set App Account Token). **It replaces an existing token.**
     ///
-    /// It applies to all transactions of a product that is no subscription, and of a subscription to the current period
-    /// and later ones. Apple refuses transactions of family members and assigned seats. If the answer is lost, send it
-    /// again.
+    /// For a subscription, it applies to the current period and later ones; for other products, to all transactions.
+    /// Apple refuses transactions of family members and assigned seats. If the answer is lost, send the request again.
     ///
     /// - Parameters:
-    ///   - token: A UUID, as the app passes it in `appAccountToken`.
+    ///   - token: A UUID, as the app sets it in `appAccountToken`.
     ///   - originalTransactionID: The original transaction id.
-    /// - Throws: ``AppStoreServerError/Reason-swift.enum/brokenRule(_:)`` for what is no UUID.
+    /// - Throws: ``AppStoreServerError/Reason-swift.enum/brokenRule(_:)`` if the token isn't a UUID.
     public func setAppAccountToken(
         _ token: String, ofOriginalTransaction originalTransactionID: String
     ) throws(AppStoreServerError) {
@@ -22,7 +21,7 @@ extension AppStoreServerClient {
             .put, ["inApps", "v1", "transactions", originalTransactionID, "appAccountToken"], Body(json: body))
     }
 
-    /// Asks for the app transaction of a customer (Get App Transaction Info).
+    /// Requests the app transaction of a customer (Get App Transaction Info).
     ///
     /// - Parameter id: Any transaction id, original transaction id or app transaction id of the customer.
     public func appTransactionInfo(of id: String) throws(AppStoreServerError) -> AppTransactionInfoAnswer {
@@ -32,25 +31,25 @@ extension AppStoreServerClient {
         }
     }
 
-    /// Finishes a transaction in place of the app (Finish Transaction). **It cannot be undone**: the App Store does not
+    /// Finishes a transaction on behalf of the app (Finish Transaction). **It can't be undone**: the App Store doesn't
     /// deliver the transaction to the app again.
     ///
-    /// Call it only after the grant is durable. If the answer is lost, send it again.
+    /// Call it only after the grant is durable. If the answer is lost, send the request again.
     ///
     /// - Parameter transactionID: The transaction id.
     public func finishTransaction(_ transactionID: String) throws(AppStoreServerError) {
         try Self.checkID(transactionID)
-        // A POST without a body.
+        // This is a POST without a body.
         try send(.post, ["inApps", "v1", "transactions", transactionID, "finish"], Body(bytes: []))
     }
 
     /// Answers a `CONSUMPTION_REQUEST` (Send Consumption Information, version 2). If the answer is lost, send it again.
     ///
     /// - Parameters:
-    ///   - request: What is sent.
-    ///   - transactionID: The id of the notification's transaction; not its original id.
-    ///   - productType: The type of the product, which decides about the percentage; `nil` leaves that to Apple.
-    /// - Throws: ``AppStoreServerError/Reason-swift.enum/brokenRule(_:)`` for a request that Apple documents to refuse.
+    ///   - request: The consumption information.
+    ///   - transactionID: The transaction id in the notification, not the original transaction id.
+    ///   - productType: The type, which determines the rule for the percentage, or `nil` to leave that to Apple.
+    /// - Throws: ``AppStoreServerError/Reason-swift.enum/brokenRule(_:)`` if the request breaks one of Apple's rules.
     public func sendConsumptionInformation(
         _ request: ConsumptionRequest, of transactionID: String, productType: ProductType?
     ) throws(AppStoreServerError) {
@@ -60,12 +59,12 @@ extension AppStoreServerClient {
     }
 
     /// Answers a `CONSUMPTION_REQUEST` about a purchase that uses the Advanced Commerce API (Send Consumption
-    /// Information, version 1). If the answer is lost, send it again.
+    /// Information, version 1). If the answer is lost, send the request again.
     ///
     /// - Parameters:
-    ///   - request: What is sent.
-    ///   - transactionID: The id of the notification's transaction; not its original id.
-    /// - Throws: ``AppStoreServerError/Reason-swift.enum/brokenRule(_:)`` for a request that Apple documents to refuse.
+    ///   - request: The consumption information.
+    ///   - transactionID: The transaction id in the notification, not the original transaction id.
+    /// - Throws: ``AppStoreServerError/Reason-swift.enum/brokenRule(_:)`` if the request breaks one of Apple's rules.
     public func sendConsumptionInformationV1(
         _ request: ConsumptionRequestV1, of transactionID: String
     ) throws(AppStoreServerError) {
@@ -77,6 +76,6 @@ extension AppStoreServerClient {
 
 /// The answer to Get App Transaction Info.
 public struct AppTransactionInfoAnswer: Hashable, Sendable {
-    /// `signedAppTransactionInfo`; `nil` if the answer has none.
+    /// `signedAppTransactionInfo`, or `nil` if the answer has none.
     public let appTransaction: SignedItem<Verified<AppTransaction>>?
 }

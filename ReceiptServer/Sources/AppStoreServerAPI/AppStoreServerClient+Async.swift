@@ -1,8 +1,8 @@
 public import AppStoreReceipt
 import ServerThreads
 
-// The calls for asynchronous code. They wait on threads of the client, and never on those of Swift's own pool. A task
-// that is cancelled still waits for the answer: what was sent cannot be taken back.
+// The calls for asynchronous code. They wait on threads of the client, and never on Swift's own thread pool. A canceled
+// task still waits for the answer, because the request can't be withdrawn.
 
 extension AppStoreServerClient {
     private func onThread<Answer: Sendable>(

@@ -1,18 +1,18 @@
 import StrictText
 
 extension AppStoreServerClient {
-    /// Extends the renewal date of a subscription (Extend a Subscription Renewal Date). **It cannot be undone**, and
-    /// the customer gets an e-mail.
+    /// Extends the renewal date of a subscription (Extend a Subscription Renewal Date). **It can't be undone**, and the
+    /// customer gets an e-mail.
     ///
-    /// Apple allows two extensions in 365 days, and none of a subscription that is free, expired, or not paid for. If
-    /// the answer is lost, ask for the renewal date before you send it again: Apple does not document that a repeated
-    /// request changes nothing.
+    /// Apple allows two extensions in 365 days, and none for a subscription that is free, expired or unpaid. If the
+    /// answer is lost, request the renewal date before you send the request again: Apple doesn't document that a
+    /// repeated request has no effect.
     ///
     /// - Parameters:
     ///   - originalTransactionID: The original transaction id.
-    ///   - renewalExtension: By how much, and why.
+    ///   - renewalExtension: The number of days and the reason.
     /// - Returns: The answer, which can say that nothing was extended.
-    /// - Throws: ``AppStoreServerError/Reason-swift.enum/brokenRule(_:)`` for a request that Apple documents to refuse.
+    /// - Throws: ``AppStoreServerError/Reason-swift.enum/brokenRule(_:)`` if the request breaks one of Apple's rules.
     public func extendRenewalDate(
         ofOriginalTransaction originalTransactionID: String, _ renewalExtension: RenewalExtension
     ) throws(AppStoreServerError) -> UnsignedRenewalExtension {
@@ -25,15 +25,15 @@ extension AppStoreServerClient {
     }
 
     /// Extends the renewal dates of all active subscribers (Extend Subscription Renewal Dates for All Active
-    /// Subscribers). **It cannot be undone**, and every customer gets an e-mail.
+    /// Subscribers). **It can't be undone**, and every customer gets an e-mail.
     ///
-    /// Apple answers at once, and takes hours to days. If the answer is lost, send it again with the same identifier.
+    /// Apple answers immediately, but takes hours to days. If the answer is lost, repeat it with the same identifier.
     ///
     /// - Parameters:
-    ///   - productID: The subscription.
-    ///   - renewalExtension: By how much, and why.
-    ///   - storefronts: The country codes of storefronts (ISO 3166-1 alpha-3); `nil` for all.
-    /// - Throws: ``AppStoreServerError/Reason-swift.enum/brokenRule(_:)`` for a request that Apple documents to refuse.
+    ///   - productID: The product id of the subscription.
+    ///   - renewalExtension: The number of days and the reason.
+    ///   - storefronts: The country codes of storefronts (ISO 3166-1 alpha-3), or `nil` for all of them.
+    /// - Throws: ``AppStoreServerError/Reason-swift.enum/brokenRule(_:)`` if the request breaks one of Apple's rules.
     public func extendRenewalDates(
         ofAllSubscribersOf productID: String, _ renewalExtension: RenewalExtension, storefronts: [String]? = nil
     ) throws(AppStoreServerError) -> UnsignedMassExtension {
@@ -55,10 +55,10 @@ extension AppStoreServerClient {
         return try ask(question) { (body) throws(JSONError) in try UnsignedMassExtension(body) }
     }
 
-    /// Asks what became of the extension of all subscriptions (Get Status of Subscription Renewal Date Extensions).
+    /// Requests the status of a mass extension (Get Status of Subscription Renewal Date Extensions).
     ///
     /// - Parameters:
-    ///   - productID: The subscription.
+    ///   - productID: The product id of the subscription.
     ///   - requestIdentifier: The identifier of the request, a UUID.
     public func statusOfRenewalDateExtensions(
         of productID: String, requestIdentifier: String

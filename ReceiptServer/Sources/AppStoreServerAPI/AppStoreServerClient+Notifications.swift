@@ -2,14 +2,14 @@ public import AppStoreReceipt
 import StrictText
 
 extension AppStoreServerClient {
-    /// Asks for a page of the notifications that Apple has sent (Get Notification History).
+    /// Requests a page of the notifications that Apple has sent (Get Notification History).
     ///
-    /// Apple keeps them for 180 days, in the sandbox for 30, and only those that it tried to send: without a URL in App
-    /// Store Connect there are none.
+    /// Apple keeps notifications for 180 days, or 30 days in the sandbox, and only those that it tried to send: without
+    /// a URL in App Store Connect, there are none.
     ///
     /// - Parameters:
-    ///   - query: Which notifications. It must be the same for all pages.
-    ///   - paginationToken: The token of the page before; `nil` for the first page.
+    ///   - query: The notifications to return. It must be the same for all pages.
+    ///   - paginationToken: The token from the previous page, or `nil` for the first page.
     public func notificationHistory(
         _ query: NotificationHistoryQuery, paginationToken: String? = nil
     ) throws(AppStoreServerError) -> NotificationPage {
@@ -20,21 +20,21 @@ extension AppStoreServerClient {
         return try ask(question) { (body) throws(JSONError) in try NotificationPage(body, verifier) }
     }
 
-    /// Asks Apple to send a notification of the type `TEST` (Request a Test Notification).
+    /// Requests a notification of the type `TEST` (Request a Test Notification).
     ///
     /// - Throws: ``AppStoreServerErrorCode/notificationURLNotFound`` if App Store Connect has no URL.
     public func requestTestNotification() throws(AppStoreServerError) -> UnsignedTestNotification {
-        // A POST without a body.
+        // This is a POST without a body.
         let question = Question(
             path: ["inApps", "v1", "notifications", "test"], method: .post, body: Body(bytes: []))
         return try ask(question) { (body) throws(JSONError) in try UnsignedTestNotification(body) }
     }
 
-    /// Asks what became of a test notification (Get Test Notification Status).
+    /// Requests the status of a test notification (Get Test Notification Status).
     ///
     /// - Parameter token: The token that `requestTestNotification()` returned.
-    /// - Throws: ``AppStoreServerErrorCode/testNotificationNotFound`` also if Apple has not sent it yet. Ask again a
-    ///   few times.
+    /// - Throws: ``AppStoreServerErrorCode/testNotificationNotFound``, among others, if Apple hasn't sent it yet. Retry
+    ///   a few times.
     public func testNotificationStatus(_ token: String) throws(AppStoreServerError) -> SentNotification {
         try Self.checkID(token)
         return try ask(Question(path: ["inApps", "v1", "notifications", "test", token])) { (body) throws(JSONError) in
@@ -43,26 +43,26 @@ extension AppStoreServerClient {
     }
 }
 
-/// Which notifications to ask for.
+/// The notifications to request.
 public struct NotificationHistoryQuery: Hashable, Sendable {
     /// The earliest date.
     public var startDate: Instant
-    /// The latest date, later than ``startDate``. Apple replaces one in the future by the current date.
+    /// The latest date, which must be later than ``startDate``. Apple replaces a future date with the current one.
     public var endDate: Instant
-    /// One customer, or one type; `nil` for all. Apple refuses both at once.
+    /// One customer or one type, or `nil` for all. Apple refuses both at once.
     public var filter: Filter?
-    /// Whether to ask only for notifications that no server has taken yet.
+    /// Whether to request only notifications that no server has accepted yet.
     public var onlyFailures = false
 
-    /// What Apple can select.
+    /// The filters that Apple supports.
     public enum Filter: Hashable, Sendable {
-        /// A type and, if it is not `nil`, a subtype.
+        /// A type and, unless `nil`, a subtype.
         case type(NotificationType, NotificationSubtype? = nil)
         /// The customer with this transaction id.
         case transaction(String)
     }
 
-    /// Creates a query for all notifications of a time.
+    /// Creates a query for all notifications in a period.
     public init(from startDate: Instant, to endDate: Instant) {
         self.startDate = startDate
         self.endDate = endDate

@@ -3,15 +3,15 @@ import StrictText
 import Synchronization
 
 extension AppStoreServerClient {
-    /// The number of pages after which an answer counts as endless: two million items.
+    /// The number of pages after which an answer is considered endless: two million items.
     public static let maximumPageCount = 100_000
 
-    /// Returns the pages of a customer's transactions. Each is asked for when it is wanted.
+    /// Returns the pages of a customer's transactions. Each page is requested when it is needed.
     ///
     /// - Parameters:
     ///   - id: Any transaction id, original transaction id or app transaction id of the customer.
-    ///   - query: Which transactions.
-    ///   - revision: The revision of the last page that was read; `nil` for all pages.
+    ///   - query: The transactions to return.
+    ///   - revision: The revision of the last page that was read, or `nil` for all pages.
     public func transactionHistoryPages(
         of id: String, _ query: TransactionHistoryQuery = TransactionHistoryQuery(), revision: String? = nil
     ) -> AppStoreServerPages<TransactionPage> {
@@ -20,22 +20,22 @@ extension AppStoreServerClient {
         }
     }
 
-    /// Returns the pages of a customer's refunds. Each is asked for when it is wanted.
+    /// Returns the pages of a customer's refunds. Each page is requested when it is needed.
     ///
     /// - Parameters:
     ///   - id: Any transaction id, original transaction id or app transaction id of the customer.
-    ///   - revision: The revision of the last page that was read; `nil` for all pages.
+    ///   - revision: The revision of the last page that was read, or `nil` for all pages.
     public func refundHistoryPages(of id: String, revision: String? = nil) -> AppStoreServerPages<TransactionPage> {
         AppStoreServerPages(from: revision, { $0.place }) { (revision) throws(AppStoreServerError) in
             try self.refundHistory(of: id, revision: revision)
         }
     }
 
-    /// Returns the pages of notifications. Each is asked for when it is wanted.
+    /// Returns the pages of notifications. Each page is requested when it is needed.
     ///
     /// - Parameters:
-    ///   - query: Which notifications.
-    ///   - paginationToken: The token of the last page that was read; `nil` for all pages.
+    ///   - query: The notifications to return.
+    ///   - paginationToken: The token from the last page that was read, or `nil` for all pages.
     public func notificationHistoryPages(
         _ query: NotificationHistoryQuery, paginationToken: String? = nil
     ) -> AppStoreServerPages<NotificationPage> {
@@ -54,7 +54,7 @@ extension AppStoreServerClient {
 /// while let page = try pages.next() { … }    // occupies the thread
 /// ```
 ///
-/// A page or a token that is repeated ends them with ``AppStoreServerError/Reason-swift.enum/endlessPages``.
+/// If a page or token is repeated, they end with ``AppStoreServerError/Reason-swift.enum/endlessPages``.
 public struct AppStoreServerPages<Page: Sendable>: AsyncSequence, Sendable {
     public typealias Element = Page
     public typealias Failure = AppStoreServerError
@@ -75,7 +75,7 @@ public struct AppStoreServerPages<Page: Sendable>: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(iterator: makeIterator()) }
 
-    /// Asks for one page after another, on the thread of the caller.
+    /// Requests one page after another on the caller's thread.
     public struct Iterator: Sendable {
         private var token: String?
         private let seen: SeenTokens
@@ -92,7 +92,7 @@ public struct AppStoreServerPages<Page: Sendable>: AsyncSequence, Sendable {
             (token, seen, self.place, self.ask) = (start, SeenTokens(start), place, ask)
         }
 
-        /// Returns the next page; `nil` after the last one, and after an error.
+        /// Returns the next page, or `nil` after the last page or an error.
         public mutating func next() throws(AppStoreServerError) -> Page? {
             guard !isAtEnd else { return nil }
             isAtEnd = true
@@ -102,7 +102,7 @@ public struct AppStoreServerPages<Page: Sendable>: AsyncSequence, Sendable {
             let place = place(page)
             guard place.items.isEmpty || place.items != lastItems else { throw AppStoreServerError(.endlessPages) }
             guard place.hasMore else { return page }
-            // What the page says is genuine: it is returned, and the next call has the error.
+            // The contents of this page are genuine, so it is returned, and the next call throws the error.
             if let next = place.token, seen.insert(next) {
                 token = next
                 lastItems = place.items
@@ -114,7 +114,7 @@ public struct AppStoreServerPages<Page: Sendable>: AsyncSequence, Sendable {
         }
     }
 
-    /// Asks for one page after another, on a thread of the client.
+    /// Requests one page after another on a thread of the client.
     public struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate var iterator: Iterator
 
@@ -130,21 +130,21 @@ public struct AppStoreServerPages<Page: Sendable>: AsyncSequence, Sendable {
     }
 }
 
-/// The tokens of the pages that one iteration has asked for.
+/// The tokens of the pages that one iteration has requested.
 private final class SeenTokens: Sendable {
     private let tokens: Mutex<Set<UTF8Bytes>>
 
     init(_ start: String?) { tokens = Mutex(Set(start.map { [UTF8Bytes($0)] } ?? [])) }
 
-    /// Returns whether the token is a new one.
+    /// Returns whether the token is new.
     func insert(_ token: String) -> Bool { tokens.withLock { $0.insert(UTF8Bytes(token)).inserted } }
 }
 
-/// Where a page is among the others.
+/// The position of a page among the others.
 struct PlaceOfPage {
     let token: String?
     let hasMore: Bool
-    /// What the verified items of the page are called.
+    /// The ids of the page's verified items.
     let items: [UTF8Bytes]
 }
 

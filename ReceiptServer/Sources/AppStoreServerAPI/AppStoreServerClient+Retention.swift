@@ -1,7 +1,7 @@
 import StrictText
 
-// Apple gives access to retention messages on request. Without it, every call is answered with 404 and without a code.
-// Uploads are not idempotent: after a lost answer, look whether the list has the identifier.
+// Apple gives access to retention messages on request. Without access, every call is answered with 404 and no code.
+// Uploads aren't idempotent: if an answer is lost, check whether the list has the identifier.
 
 extension AppStoreServerClient {
     private static let messaging = ["inApps", "v1", "messaging"]
@@ -13,7 +13,7 @@ extension AppStoreServerClient {
     /// - Parameters:
     ///   - image: The image.
     ///   - identifier: A new UUID.
-    /// - Throws: ``AppStoreServerError/Reason-swift.enum/brokenRule(_:)`` for an image that Apple documents to refuse.
+    /// - Throws: ``AppStoreServerError/Reason-swift.enum/brokenRule(_:)`` if the image breaks one of Apple's rules.
     public func uploadImage(_ image: RetentionImage, identifier: String) throws(AppStoreServerError) {
         try AppStoreServerError.check(.uuid, identifier.isUUID)
         try image.check()
@@ -22,13 +22,13 @@ extension AppStoreServerClient {
         try send(.put, Self.messaging + ["image", identifier], query: query, body)
     }
 
-    /// Deletes an image (Delete Image). **It cannot be undone.** Apple refuses one that a message uses.
+    /// Deletes an image (Delete Image). **It can't be undone.** Apple refuses to delete an image that a message uses.
     public func deleteImage(_ identifier: String) throws(AppStoreServerError) {
         try AppStoreServerError.check(.uuid, identifier.isUUID)
         try send(.delete, Self.messaging + ["image", identifier])
     }
 
-    /// Asks for all images (Get Image List).
+    /// Requests all images (Get Image List).
     public func images() throws(AppStoreServerError) -> [UnsignedRetentionImage] {
         try ask(Question(path: Self.messaging + ["image", "list"])) { (body) throws(JSONError) in
             try UnsignedRetentionImage.list(body)
@@ -42,20 +42,20 @@ extension AppStoreServerClient {
     /// - Parameters:
     ///   - message: The message.
     ///   - identifier: A new UUID.
-    /// - Throws: ``AppStoreServerError/Reason-swift.enum/brokenRule(_:)`` for a message that Apple documents to refuse.
+    /// - Throws: ``AppStoreServerError/Reason-swift.enum/brokenRule(_:)`` if the message breaks one of Apple's rules.
     public func uploadMessage(_ message: RetentionMessage, identifier: String) throws(AppStoreServerError) {
         try AppStoreServerError.check(.uuid, identifier.isUUID)
         try message.check()
         try send(.put, Self.messaging + ["message", identifier], Body(json: message.json))
     }
 
-    /// Deletes a message (Delete Message). **It cannot be undone.**
+    /// Deletes a message (Delete Message). **It can't be undone.**
     public func deleteMessage(_ identifier: String) throws(AppStoreServerError) {
         try AppStoreServerError.check(.uuid, identifier.isUUID)
         try send(.delete, Self.messaging + ["message", identifier])
     }
 
-    /// Asks for all messages (Get Message List).
+    /// Requests all messages (Get Message List).
     public func messages() throws(AppStoreServerError) -> [UnsignedRetentionMessage] {
         try ask(Question(path: Self.messaging + ["message", "list"])) { (body) throws(JSONError) in
             try UnsignedRetentionMessage.list(body)
@@ -64,11 +64,11 @@ extension AppStoreServerClient {
 
     // MARK: Default messages
 
-    /// Sets the message that is shown if your server does not answer in time (Configure Default Message).
+    /// Sets the message that Apple shows if your server doesn't answer in time (Configure Default Message).
     ///
     /// - Parameters:
     ///   - messageIdentifier: The UUID of a message that Apple has approved.
-    ///   - productID: The subscription.
+    ///   - productID: The product id of the subscription.
     ///   - locale: The locale, such as `en-US`.
     public func setDefaultMessage(
         _ messageIdentifier: String, of productID: String, locale: String
@@ -78,9 +78,9 @@ extension AppStoreServerClient {
         try send(.put, try Self.defaultMessage(productID, locale), Body(json: body))
     }
 
-    /// Asks for the default message (Get Default Message).
+    /// Requests the default message (Get Default Message).
     ///
-    /// - Returns: The UUID of the message; `nil` if the answer has none.
+    /// - Returns: The UUID of the message, or `nil` if the answer has none.
     public func defaultMessage(of productID: String, locale: String) throws(AppStoreServerError) -> String? {
         try ask(Question(path: try Self.defaultMessage(productID, locale))) { (body) throws(JSONError) in
             try DefaultMessageAnswer(body).identifier
@@ -102,8 +102,8 @@ extension AppStoreServerClient {
 
     // MARK: The real-time endpoint
 
-    /// Sets the URL that Apple asks for a message (Configure Realtime URL). In production, Apple requires a performance
-    /// test that passed.
+    /// Sets the URL from which Apple requests a message (Configure Realtime URL). In production, Apple requires that a
+    /// performance test has passed.
     public func setRealtimeURL(_ url: String) throws(AppStoreServerError) {
         let isURL = url.utf8.starts(with: "https://".utf8) && url.utf8.count > 8 && url.unicodeScalars.count <= 256
         try AppStoreServerError.check(.realtimeURL, isURL)
@@ -111,16 +111,16 @@ extension AppStoreServerClient {
         try send(.put, Self.messaging + ["realtime", "url"], Body(json: body))
     }
 
-    /// Asks for the URL that Apple asks for a message (Get Realtime URL).
+    /// Requests the URL from which Apple requests a message (Get Realtime URL).
     ///
-    /// - Returns: The URL; `nil` if the answer has none.
+    /// - Returns: The URL, or `nil` if the answer has none.
     public func realtimeURL() throws(AppStoreServerError) -> String? {
         try ask(Question(path: Self.messaging + ["realtime", "url"])) { (body) throws(JSONError) in
             try RealtimeURLAnswer(body).url
         }
     }
 
-    /// Removes the URL that Apple asks for a message (Delete Realtime URL).
+    /// Removes the URL from which Apple requests a message (Delete Realtime URL).
     public func deleteRealtimeURL() throws(AppStoreServerError) {
         try send(.delete, Self.messaging + ["realtime", "url"])
     }
@@ -138,7 +138,7 @@ extension AppStoreServerClient {
         return try ask(question) { (body) throws(JSONError) in try UnsignedPerformanceTest(body) }
     }
 
-    /// Asks for the result of a performance test (Get Performance Test Results), in the sandbox only.
+    /// Requests the result of a performance test (Get Performance Test Results), in the sandbox only.
     public func performanceTestResult(_ requestID: String) throws(AppStoreServerError) -> UnsignedPerformanceTestResult
     {
         try AppStoreServerError.check(.sandboxOnly, environment == .sandbox)

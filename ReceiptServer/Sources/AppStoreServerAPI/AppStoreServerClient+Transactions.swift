@@ -2,11 +2,11 @@ public import AppStoreReceipt
 import StrictText
 
 extension AppStoreServerClient {
-    /// Asks for one transaction (Get Transaction Info).
+    /// Requests one transaction (Get Transaction Info).
     ///
     /// - Parameter id: A transaction id or an original transaction id.
-    /// - Throws: ``AppStoreServerErrorCode/transactionIDNotFound`` is no proof of a forgery: Apple's page says that
-    ///   known ids can vanish, and that new ones may be late.
+    /// - Throws: ``AppStoreServerErrorCode/transactionIDNotFound``, among others, which doesn't prove a forgery:
+    ///   according to Apple, known ids can disappear, and new ones can be late.
     public func transactionInfo(of id: String) throws(AppStoreServerError) -> TransactionInfoAnswer {
         try Self.checkID(id)
         return try ask(Question(path: ["inApps", "v1", "transactions", id])) { (body) throws(JSONError) in
@@ -14,11 +14,11 @@ extension AppStoreServerClient {
         }
     }
 
-    /// Asks for all subscriptions of a customer (Get All Subscription Statuses).
+    /// Requests all subscriptions of a customer (Get All Subscription Statuses).
     ///
     /// - Parameters:
     ///   - id: Any transaction id, original transaction id or app transaction id of the customer.
-    ///   - statuses: The statuses to ask for; none for all.
+    ///   - statuses: The statuses to include. If empty, all are included.
     public func subscriptionStatuses(
         of id: String, statuses: [SubscriptionStatus] = []
     ) throws(AppStoreServerError) -> SubscriptionStatusesAnswer {
@@ -29,12 +29,12 @@ extension AppStoreServerClient {
         }
     }
 
-    /// Asks for a page of all transactions of a customer (Get Transaction History, version 2).
+    /// Requests a page of a customer's transactions (Get Transaction History, version 2).
     ///
     /// - Parameters:
     ///   - id: Any transaction id, original transaction id or app transaction id of the customer.
-    ///   - query: Which transactions. It must be the same for all pages.
-    ///   - revision: The revision of the page before; `nil` for the first page.
+    ///   - query: The transactions to return. It must be the same for all pages.
+    ///   - revision: The revision from the previous page, or `nil` for the first page.
     public func transactionHistory(
         of id: String, _ query: TransactionHistoryQuery = TransactionHistoryQuery(), revision: String? = nil
     ) throws(AppStoreServerError) -> TransactionPage {
@@ -51,27 +51,27 @@ extension AppStoreServerClient {
         }
     }
 
-    /// Asks for a page of the transactions of a customer in the older form (Get Transaction History, version 1), which
-    /// Apple has deprecated: **it omits finished consumables**, so it proves nothing missing. Use
+    /// Requests a page of a customer's transactions in the older form (Get Transaction History, version 1), which Apple
+    /// has deprecated. **It omits finished consumables**, so a missing transaction proves nothing. Use
     /// `transactionHistory(of:_:revision:)`.
     ///
     /// - Parameters:
     ///   - id: Any transaction id, original transaction id or app transaction id of the customer.
-    ///   - query: Which transactions. It must be the same for all pages.
-    ///   - revision: The revision of the page before; `nil` for the first page.
+    ///   - query: The transactions to return. It must be the same for all pages.
+    ///   - revision: The revision from the previous page, or `nil` for the first page.
     public func transactionHistoryV1(
         of id: String, _ query: TransactionHistoryQuery = TransactionHistoryQuery(), revision: String? = nil
     ) throws(AppStoreServerError) -> TransactionPage {
         try transactionHistory("v1", of: id, query, revision)
     }
 
-    /// Asks for a page of the refunded transactions of a customer (Get Refund History, version 2), by the date of the
-    /// refund.
+    /// Requests a page of a customer's refunded transactions (Get Refund History, version 2), in order of their refund
+    /// dates.
     ///
     /// - Parameters:
     ///   - id: Any transaction id, original transaction id or app transaction id of the customer.
-    ///   - revision: The revision of the page before, or of the last one that was read earlier: then only what is new;
-    ///     `nil` for the first page.
+    ///   - revision: The revision from the previous page; or from the last page of an earlier call, to return only
+    ///     later refunds; or `nil` for the first page.
     public func refundHistory(of id: String, revision: String? = nil) throws(AppStoreServerError) -> TransactionPage {
         try Self.checkID(id)
         let query = revision.map { [(name: "revision", value: $0)] } ?? []
@@ -80,7 +80,7 @@ extension AppStoreServerClient {
         }
     }
 
-    /// Asks for the transactions of an order (Look Up Order ID). Apple's page names no address for the sandbox.
+    /// Requests the transactions of an order (Look Up Order ID). Apple documents no URL for the sandbox.
     ///
     /// - Parameter id: The order id from the customer's invoice, such as `MX1234567A`.
     public func order(_ id: String) throws(AppStoreServerError) -> OrderLookupAnswer {
@@ -91,35 +91,35 @@ extension AppStoreServerClient {
     }
 }
 
-/// Which transactions of a customer to ask for.
+/// The transactions of a customer to request.
 public struct TransactionHistoryQuery: Hashable, Sendable {
     /// The earliest purchase date, inclusive.
     public var startDate: Instant?
     /// The end of the purchase dates, exclusive.
     public var endDate: Instant?
-    /// The products; none for all.
+    /// The products, or empty for all.
     public var productIDs: [String] = []
-    /// The types of products; none for all.
+    /// The types of products, or empty for all.
     public var productTypes: [ProductKind] = []
-    /// The subscription groups; none for all.
+    /// The subscription groups, or empty for all.
     public var subscriptionGroupIDs: [String] = []
-    /// The buyer: the customer or a family member; `nil` for both.
+    /// The buyer, which is the customer or a family member, or `nil` for both.
     public var ownershipType: OwnershipType?
-    /// Whether to ask for revoked transactions only, or for the others only; `nil` for both.
+    /// Whether to return only revoked transactions or only the others, or `nil` for both.
     public var isRevoked: Bool?
-    /// The order, by the date of the last change; `nil` for Apple's default.
+    /// The order by the date of the last change, or `nil` for Apple's default.
     public var sort: Sort?
 
-    /// The types of products as the API names them.
+    /// The types of products in the API.
     @nonexhaustive
     public enum ProductKind: String, Hashable, Sendable, CaseIterable {
-        /// Subscriptions that renew themselves.
+        /// Subscriptions that renew automatically.
         case autoRenewable = "AUTO_RENEWABLE"
-        /// Subscriptions that do not renew themselves.
+        /// Subscriptions that don't renew automatically.
         case nonRenewable = "NON_RENEWABLE"
-        /// What is used up, such as coins.
+        /// Products that are used up, such as coins.
         case consumable = "CONSUMABLE"
-        /// What is bought once, for good.
+        /// Products that are bought once and kept.
         case nonConsumable = "NON_CONSUMABLE"
     }
 

@@ -12,36 +12,36 @@ import StrictText
 /// let answer = try client.transactionInfo(of: "2000000123456789")
 /// ```
 ///
-/// What Apple signed is verified by the verifier, with its policy. Unsigned values are in types whose names begin with
-/// `Unsigned`; they grant nothing.
+/// Signed items are verified with the verifier and its policy. Unsigned values are in types whose names begin with
+/// `Unsigned`, and they grant nothing.
 ///
-/// The client asks when it is called, once, and never by itself: it repeats nothing. It is thread-safe. A call occupies
-/// its thread until the answer is there, usually for 0.1 seconds; in asynchronous code, the calls with `await` occupy a
-/// thread of the client instead. It follows no redirects, and asks over HTTPS only.
+/// Each call makes one request. The client never retries or makes requests on its own, follows no redirects, and uses
+/// only HTTPS. It is thread-safe. A call blocks its thread until the answer arrives, usually for 0.1 seconds. In
+/// asynchronous code, the calls with `await` block a thread of the client instead.
 ///
 /// Source: Apple, "App Store Server API".
 public final class AppStoreServerClient: Sendable {
-    /// The environment that is asked.
+    /// The environment whose server receives the requests.
     public let environment: AppStoreEnvironment
     package let signer: AppStoreSigner
     let verifier: SignedItemVerifier
-    /// What verifies evidence from elsewhere, as it verifies answers.
+    /// The verifier for evidence from other sources, with the same rules as for answers.
     package var evidenceVerifier: AppStoreVerifier { verifier.verifier }
     private let options: Options
     private let baseURL: String
     private let transport: HTTPTransport
 
-    /// Limits, and what tests replace.
+    /// Limits, and the dependencies that tests replace.
     public struct Options: Sendable {
         /// The maximum time from the request to the end of the answer.
         public var timeLimit = Duration.seconds(30)
         /// The maximum size of an answer, in bytes.
         public var maximumByteCount = 8 << 20
-        /// The current time, by which tokens are dated.
+        /// Returns the current time, used to date tokens.
         public var clock: @Sendable () -> Instant = { .now }
-        /// A server of this machine to ask instead of Apple's, such as `http://127.0.0.1:8088`; `nil` for Apple's.
+        /// The server on this machine to use instead of Apple's, such as `http://127.0.0.1:8088`, or `nil` for Apple's.
         public var loopbackURL: String?
-        /// What sends requests instead of libcurl; `nil` for libcurl.
+        /// Sends requests instead of libcurl, or `nil` to use libcurl.
         package var transport: (@Sendable (HTTPTransport.Request) throws(TransportFault) -> HTTPTransport.Answer)?
 
         /// Creates the default options.
@@ -52,9 +52,9 @@ public final class AppStoreServerClient: Sendable {
     ///
     /// - Parameters:
     ///   - signer: The signer of the tokens, for one app.
-    ///   - environment: Production or the sandbox. The same key serves both.
-    ///   - verifier: What verifies the signed parts of answers. It must accept the app and the environment.
-    ///   - options: Limits, and what tests replace.
+    ///   - environment: Production or the sandbox. The same key works for both.
+    ///   - verifier: The verifier of signed items in answers. It must accept the app and the environment.
+    ///   - options: Limits, and the dependencies that tests replace.
     /// - Throws: ``AppStoreServerError/Reason-swift.enum/invalidArgument(_:)``.
     public init(
         _ signer: AppStoreSigner, environment: AppStoreEnvironment, verifier: AppStoreVerifier,
@@ -90,7 +90,7 @@ public final class AppStoreServerClient: Sendable {
             isLoopback: options.loopbackURL != nil)
     }
 
-    /// Whether a text is a scheme, a name of this machine and a port, and nothing else.
+    /// Returns whether a text consists of only a scheme, a name of this machine, and a port.
     private static func isLoopback(_ url: String) -> Bool {
         let starts = ["http://", "https://"].flatMap { scheme in
             ["127.0.0.1", "localhost", "[::1]"].map { scheme + $0 + ":" }
@@ -104,7 +104,7 @@ public final class AppStoreServerClient: Sendable {
 
     // MARK: Requests
 
-    /// A request, before it has a token.
+    /// A request without its token.
     struct Question {
         var path: [String]
         var query: [(name: String, value: String)] = []
@@ -122,14 +122,14 @@ public final class AppStoreServerClient: Sendable {
             type = "application/json"
         }
 
-        /// - Parameter type: The media type; `nil` for an empty body.
+        /// - Parameter type: The media type, or `nil` for an empty body.
         init(bytes: [UInt8], type: String? = nil) {
             self.bytes = bytes
             self.type = type
         }
     }
 
-    /// Asks, and reads the body of a success.
+    /// Sends a request, and reads the body of a successful answer.
     func ask<Answer>(
         _ question: Question, _ read: ([UInt8]) throws(JSONError) -> Answer
     ) throws(AppStoreServerError) -> Answer {
@@ -141,7 +141,7 @@ public final class AppStoreServerClient: Sendable {
         }
     }
 
-    /// Sends a request whose success has no body. One that is there is ignored.
+    /// Sends a request whose successful answer has no body. If it has one, ignores it.
     func send(
         _ method: HTTPTransport.Method, _ path: [String], query: [(name: String, value: String)] = [],
         _ body: Body? = nil
@@ -155,7 +155,7 @@ public final class AppStoreServerClient: Sendable {
         return answer
     }
 
-    /// The error that an answer is.
+    /// Returns the error that an answer represents.
     package static func error(_ answer: HTTPTransport.Answer, at now: Instant) -> AppStoreServerError {
         AppStoreServerError(
             .answer(status: answer.status, code: ErrorBody(answer.body).code),
@@ -177,7 +177,7 @@ public final class AppStoreServerClient: Sendable {
         }
     }
 
-    /// Checks that an id is one segment of a path.
+    /// Checks that an id is a single path segment.
     static func checkID(_ id: String) throws(AppStoreServerError) {
         let isID = id.utf8.allSatisfy { byte in
             switch byte {
@@ -194,7 +194,7 @@ public final class AppStoreServerClient: Sendable {
 }
 
 extension AppStoreServerClient.Question {
-    /// The path and the query.
+    /// The path and query.
     fileprivate var target: String {
         let path = "/" + path.joined(separator: "/")
         guard !query.isEmpty else { return path }

@@ -1,4 +1,4 @@
-/// What of the App Store Server API this package asks. The raw values are stable names for metrics.
+/// The endpoints of the App Store Server API that this package uses. The raw values are stable names for metrics.
 @nonexhaustive
 public enum AppStoreServerEndpoint: String, Hashable, Sendable, CaseIterable {
     /// Get Transaction Info.

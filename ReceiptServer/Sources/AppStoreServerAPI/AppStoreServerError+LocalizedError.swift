@@ -1,7 +1,7 @@
 public import FoundationEssentials
 
-/// With this conformance, `localizedDescription` is the description of the error. It is in English.
+/// Makes `localizedDescription` the description of the error, in English.
 extension AppStoreServerError: LocalizedError {
-    /// What is wrong.
+    /// The description of the error.
     public var errorDescription: String? { description }
 }

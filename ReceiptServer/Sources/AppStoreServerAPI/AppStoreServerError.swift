@@ -1,27 +1,27 @@
 public import AppStoreReceipt
 import StrictText
 
-/// The reason a question to the App Store has no answer.
+/// The reason a request to the App Store failed.
 ///
-/// No text of it contains a token, a key, or anything that a server sent.
+/// Its text never contains a token, a key, or anything that a server sent.
 public struct AppStoreServerError: Error, Hashable, Sendable {
-    /// What happened.
+    /// The kind of failure.
     @nonexhaustive
     public enum Reason: Hashable, Sendable {
-        /// The server answered with an HTTP status that is no success, and with a code if its body has one.
+        /// The server answered with an HTTP status other than success, and with a code if its body has one.
         case answer(status: Int, code: AppStoreServerErrorCode?)
-        /// There is no whole answer.
+        /// There is no complete answer.
         case transport(TransportFault)
-        /// The body of a success is not the JSON that Apple documents, from this byte on.
+        /// The body of a successful answer isn't the JSON that Apple documents. The offset is the first wrong byte.
         case unreadable(offset: Int)
-        /// The pages of an answer have no end: a page or its token was repeated, or a page that has a next one does not
-        /// say which.
+        /// The pages have no end: a page or its token was repeated, or a page announces a next page without identifying
+        /// it.
         case endlessPages
-        /// An argument that Apple would refuse, or that would ask something else.
+        /// An argument would be refused by Apple, or would change the meaning of the request.
         case invalidArgument(Argument)
         /// The request breaks a rule that Apple documents. Nothing was sent.
         case brokenRule(RequestRule)
-        /// libcrypto could not sign.
+        /// libcrypto couldn't sign the token.
         case signingFailed
     }
 
@@ -30,44 +30,43 @@ public struct AppStoreServerError: Error, Hashable, Sendable {
     public enum Argument: String, Sendable, CaseIterable {
         /// Only production and the sandbox have servers.
         case environment
-        /// It accepts nothing of this app and environment.
+        /// The verifier doesn't accept this app and environment.
         case verifier
-        /// Only a server on this machine may replace Apple's.
+        /// Only a server on this machine can replace Apple's.
         case baseURL = "base-url"
-        /// The time for an answer.
+        /// The maximum time for an answer.
         case timeLimit = "time-limit"
-        /// The largest answer.
+        /// The maximum size of an answer.
         case maximumByteCount = "maximum-byte-count"
-        /// A transaction id, an order id, a product id, a locale, or another part of a path: 1 to 128 letters, digits,
+        /// A transaction id, order id, product id, locale or other path segment must have 1 to 128 letters, digits,
         /// `-`, `_` and `.`.
         case id
     }
 
-    /// What a caller is to do about it.
+    /// The recommended reaction to an error.
     @nonexhaustive
     public enum Class: String, Sendable, CaseIterable {
-        /// Wait, and ask the same again. See ``AppStoreServerError/retryAfter``.
+        /// Wait, and send the same request again. See ``AppStoreServerError/retryAfter``.
         ///
-        /// After a call that changes something, the change may have been made: what the call says about a lost answer
-        /// counts.
+        /// If the call changes something, the change may have been made. Follow the call's advice about a lost answer.
         case retry
-        /// Begin with the first page again.
+        /// Start over with the first page.
         case restartPaging = "restart-paging"
-        /// Ask for a shorter time. Older notifications are lost.
+        /// Request a shorter period. Older notifications are lost.
         case shortenWindow = "shorten-window"
-        /// This is the answer to this question.
+        /// This is the final answer to the request.
         case final
-        /// Key, issuer, app or clock are wrong: every question will fail. Stop, and tell an operator.
+        /// The key, issuer, app or clock is wrong, so every request will fail. Stop, and alert an operator.
         case configuration
-        /// The question is wrong. Do not repeat it, and tell a developer.
+        /// The request is wrong. Don't repeat it, and alert a developer.
         case fault
     }
 
-    /// What happened.
+    /// The kind of failure.
     public let reason: Reason
-    /// How long the server asked to wait, between a second and a day; `nil` if it did not ask.
+    /// The time that the server asked to wait, between a second and a day, or `nil` if it didn't ask.
     public let retryAfter: Duration?
-    /// The time on the server's clock; `nil` if it did not say. With a status of 401, compare it with the own clock.
+    /// The server's time, or `nil` if the answer has none. With a status of 401, compare it with your own clock.
     public let serverDate: Instant?
 
     init(_ reason: Reason, retryAfter: Duration? = nil, serverDate: Instant? = nil) {
@@ -76,22 +75,22 @@ public struct AppStoreServerError: Error, Hashable, Sendable {
         self.serverDate = serverDate
     }
 
-    /// The HTTP status; `nil` if there was no whole answer, or a success that cannot be read.
+    /// The HTTP status, or `nil` if there was no complete answer, or an unreadable successful one.
     public var status: Int? {
         if case .answer(let status, _) = reason { status } else { nil }
     }
 
-    /// Apple's code; `nil` if there is none.
+    /// Apple's code, or `nil` if there is none.
     public var code: AppStoreServerErrorCode? {
         if case .answer(_, let code) = reason { code } else { nil }
     }
 
-    /// What a caller is to do about it.
+    /// The recommended reaction.
     public var `class`: Class {
         switch reason {
         case .answer(let status, let code): code?.knownClass ?? Self.class(ofStatus: status, hasCode: code != nil)
         case .transport(let fault): fault == .unavailable ? .configuration : .retry
-        // A proxy may have torn it.
+        // A proxy may have cut the answer off.
         case .unreadable: .retry
         case .endlessPages: .restartPaging
         case .invalidArgument(.id), .brokenRule: .fault
@@ -99,9 +98,9 @@ public struct AppStoreServerError: Error, Hashable, Sendable {
         }
     }
 
-    /// For codes that are unknown or missing.
+    /// Returns the class for an unknown or missing code.
     ///
-    /// - Parameter hasCode: Whether the answer is Apple's. A 404 of a proxy in front says nothing about a transaction.
+    /// - Parameter hasCode: Whether the answer is Apple's. A 404 from a proxy says nothing about a transaction.
     private static func `class`(ofStatus status: Int, hasCode: Bool) -> Class {
         switch status {
         case 401: .configuration

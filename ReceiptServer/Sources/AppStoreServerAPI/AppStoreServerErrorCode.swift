@@ -1,17 +1,17 @@
 /// A code in the body of an error, such as 4040010.
 ///
-/// Codes that Apple adds later have no name here; the HTTP status classifies them. Nor have those of the Advanced
-/// Commerce API, and the errors whose numbers Apple doesn't document, such as `SeatClaimIdNotFoundError`.
+/// Some codes have no name here: those that Apple adds later, which are classified by the HTTP status; those of the
+/// Advanced Commerce API; and those whose numbers Apple doesn't document, such as `SeatClaimIdNotFoundError`.
 ///
 /// Source: Apple, "Error codes" of the App Store Server API. The names are Apple's.
 public struct AppStoreServerErrorCode: RawRepresentable, Hashable, Sendable {
     public let rawValue: Int64
     public init(rawValue: Int64) { self.rawValue = rawValue }
 
-    /// The name, such as `transaction-id-not-found`; `nil` for an unknown code.
+    /// The name, such as `transaction-id-not-found`, or `nil` for an unknown code.
     public var name: String? { Self.table[rawValue]?.name }
 
-    /// What a caller is to do about it; `nil` for an unknown code.
+    /// The recommended reaction, or `nil` for an unknown code.
     var knownClass: AppStoreServerError.Class? { Self.table[rawValue]?.class }
 
     /// All codes with a name.
@@ -27,13 +27,13 @@ extension AppStoreServerErrorCode {
         4290000: ("rate-limit-exceeded", .retry),
         5000000: ("general-internal", .retry),
         5000001: ("general-internal-retryable", .retry),
-        // Begin the paging anew.
+        // Start over with the first page.
         4000005: ("invalid-request-revision", .restartPaging),
         4000014: ("invalid-pagination-token", .restartPaging),
         4000017: ("pagination-token-expired", .restartPaging),
-        // Ask for less of the past.
+        // Request a more recent period.
         4000012: ("start-date-too-far-in-past", .shortenWindow),
-        // Final for this question.
+        // Final for this request.
         4000006: ("invalid-transaction-id", .final),
         4000008: ("invalid-original-transaction-id", .final),
         4000043: ("invalid-transaction-not-consumable", .final),
@@ -52,7 +52,7 @@ extension AppStoreServerErrorCode {
         4000002: ("invalid-app-identifier", .configuration),
         4040003: ("app-not-found", .configuration),
         4040007: ("server-notification-url-not-found", .configuration),
-        // A fault of the caller.
+        // An error of the caller.
         4000000: ("general-bad-request", .fault),
         4000013: ("start-date-after-end-date", .fault),
         4000015: ("invalid-start-date", .fault),
@@ -70,7 +70,7 @@ extension AppStoreServerErrorCode {
         4000031: ("invalid-status", .fault),
         4000033: ("invalid-app-account-token", .fault),
         4000183: ("invalid-app-account-token-uuid", .fault),
-        // A fault of a request.
+        // An invalid request.
         4000004: ("invalid-limit", .fault),
         4000009: ("invalid-extend-by-days", .fault),
         4000010: ("invalid-extend-reason-code", .fault),
@@ -125,11 +125,11 @@ extension AppStoreServerErrorCode {
 }
 
 extension AppStoreServerErrorCode {
-    /// Apple does not know the transaction. In rare cases, it did before.
+    /// Apple doesn't know the transaction. In rare cases, it used to know it.
     public static let transactionIDNotFound = AppStoreServerErrorCode(rawValue: 4_040_010)
     /// App Store Connect has no URL for notifications.
     public static let notificationURLNotFound = AppStoreServerErrorCode(rawValue: 4_040_007)
-    /// There is no such test notification, or not yet.
+    /// There is no such test notification, or it hasn't been sent yet.
     public static let testNotificationNotFound = AppStoreServerErrorCode(rawValue: 4_040_008)
     /// Too many requests.
     public static let rateLimitExceeded = AppStoreServerErrorCode(rawValue: 4_290_000)

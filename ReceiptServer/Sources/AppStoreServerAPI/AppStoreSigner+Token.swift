@@ -3,9 +3,9 @@ package import AppStoreReceipt
 import StrictText
 
 extension AppStoreSigner {
-    /// How much earlier than now a token is dated: a clock may be so fast, and Apple refuses tokens of the future.
+    /// The time by which tokens are backdated, because Apple refuses tokens from a clock that is ahead.
     static let clockTolerance = Duration.seconds(30)
-    /// How long a token is valid, in seconds. Apple allows 60 minutes.
+    /// The time in seconds that a token is valid. Apple allows 60 minutes.
     static let tokenLifetime: Int64 = 600
 
     /// Returns a bearer token for a request (RFC 7519), signed with ES256.

@@ -143,7 +143,7 @@ extension UnsignedRetentionMessage {
     }
 }
 
-/// The UUID of a default message.
+/// The answer with the UUID of a default message.
 struct DefaultMessageAnswer {
     private enum Member: String, CaseIterable { case messageIdentifier }
     private static let members = JSONMembers<Member>()
@@ -159,7 +159,7 @@ struct DefaultMessageAnswer {
     }
 }
 
-/// The URL that Apple asks for a message.
+/// The answer with the URL from which Apple requests a message.
 struct RealtimeURLAnswer {
     private enum Member: String, CaseIterable { case realtimeURL }
     private static let members = JSONMembers<Member>()

@@ -1,9 +1,9 @@
 import AppStoreReceipt
 import StrictText
 
-// Apple documents every member of an answer as optional. Unknown members are skipped, and `null` is a missing one; a
-// repeated member or one of another type makes the answer unreadable. So is an object that names none of the members,
-// such as `{}` of a proxy: Apple sends empty members if it has nothing to report.
+// Apple documents every member of an answer as optional. Unknown members are skipped, and `null` counts as missing. A
+// repeated member or one of the wrong type makes the answer unreadable, and so does an object with none of the members,
+// such as `{}` from a proxy: Apple sends empty members if it has nothing to report.
 
 extension JSONCursor {
     mutating func optionalString() throws(JSONError) -> String? {
@@ -26,7 +26,7 @@ extension JSONCursor {
         return strings
     }
 
-    /// Reads an object that is the whole text.
+    /// Reads an object that makes up the whole text.
     static func readAnswer<Member>(
         _ body: [UInt8], of members: JSONMembers<Member>,
         _ read: (inout JSONCursor, Member) throws(JSONError) -> Void
@@ -42,14 +42,14 @@ extension JSONCursor {
     }
 }
 
-/// An error of Apple.
+/// An error from Apple.
 struct ErrorBody {
     private enum Member: String, CaseIterable { case errorCode }
     private static let members = JSONMembers<Member>()
 
     private(set) var code: AppStoreServerErrorCode?
 
-    /// Reads a body; without a code if it is no JSON, which a status of 401 and proxies have.
+    /// Reads a body. If it isn't JSON, as with a status of 401 or an answer from a proxy, there is no code.
     init(_ body: [UInt8]) {
         var number: Int64?
         do throws(JSONError) {
@@ -116,7 +116,7 @@ extension SubscriptionStatusesAnswer {
     }
 }
 
-/// Members of ``UnsignedApp``.
+/// The members of ``UnsignedApp``.
 private struct RawApp {
     var environment: String?
     var bundleID: String?
@@ -236,7 +236,7 @@ extension SentNotification {
     private enum AttemptMember: String, CaseIterable { case attemptDate, sendAttemptResult }
     private static let attemptMembers = JSONMembers<AttemptMember>()
 
-    /// Reads an answer.
+    /// Reads a whole answer.
     init(_ body: [UInt8], _ verifier: SignedItemVerifier) throws(JSONError) {
         var raw = Raw()
         try JSONCursor.readAnswer(body, of: Self.members) { (cursor, member) throws(JSONError) in
@@ -245,7 +245,7 @@ extension SentNotification {
         self.init(raw, verifier)
     }
 
-    /// Reads one of a page.
+    /// Reads an element of a page.
     fileprivate init(_ cursor: inout JSONCursor, _ verifier: SignedItemVerifier) throws(JSONError) {
         var raw = Raw()
         try cursor.readObject(of: Self.members) { (cursor, member) throws(JSONError) in

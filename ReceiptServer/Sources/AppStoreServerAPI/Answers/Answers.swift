@@ -1,41 +1,41 @@
 public import AppStoreReceipt
 
-// What Apple's answers contain. A type whose name begins with `Unsigned` has what only TLS protects: it steers paging
-// and metrics, and never grants or takes back anything.
+// The contents of Apple's answers. Types whose names begin with `Unsigned` contain values that only TLS protects. These
+// control paging and metrics, and never grant or revoke anything.
 
 /// The answer to Get Transaction Info.
 public struct TransactionInfoAnswer: Hashable, Sendable {
-    /// `signedTransactionInfo`; `nil` if the answer has none.
+    /// `signedTransactionInfo`, or `nil` if the answer has none.
     public let transaction: SignedItem<Verified<TransactionInfo>>?
-    /// Whether the transaction is the one asked about: its transaction id or its original transaction id is the id that
-    /// was asked.
+    /// Whether the transaction is the requested one: its transaction id or its original transaction id is the id in the
+    /// request.
     ///
-    /// Apple answers with another transaction of the same product for old receipts and for non-consumables that were
-    /// bought again. A transaction that is neither is none of this customer's.
+    /// For old receipts, and for non-consumables that were bought again, Apple answers with another transaction of the
+    /// same product. If neither applies, the transaction isn't this customer's.
     public let isOfAskedID: Bool
 }
 
 /// The answer to Get All Subscription Statuses.
 public struct SubscriptionStatusesAnswer: Hashable, Sendable {
-    /// The subscriptions of all groups.
+    /// The subscriptions in all groups.
     public let subscriptions: [Subscription]
-    /// What is not signed.
+    /// The unsigned part of the answer.
     public let unsigned: UnsignedApp
 
-    /// The last transaction of a subscription, and its renewal information.
+    /// The last transaction and the renewal information of a subscription.
     public struct Subscription: Hashable, Sendable {
-        /// `signedTransactionInfo`; `nil` if there is none.
+        /// `signedTransactionInfo`, or `nil` if there is none.
         public let transaction: SignedItem<Verified<TransactionInfo>>?
-        /// `signedRenewalInfo`; `nil` if there is none.
+        /// `signedRenewalInfo`, or `nil` if there is none.
         public let renewalInfo: SignedItem<Verified<RenewalInfo>>?
-        /// What is not signed.
+        /// The unsigned part of the element.
         public let unsigned: UnsignedSubscription
     }
 }
 
-/// What Apple says of a subscription without signing it.
+/// The unsigned information about a subscription.
 public struct UnsignedSubscription: Hashable, Sendable {
-    /// `status`: compare it, but do not decide by it.
+    /// `status`. Compare it, but don't base decisions on it.
     public let status: SubscriptionStatus?
     /// `originalTransactionId`.
     public let originalTransactionID: String?
@@ -43,9 +43,9 @@ public struct UnsignedSubscription: Hashable, Sendable {
     public let subscriptionGroupID: String?
 }
 
-/// The app that an answer names without signing it.
+/// The app that an answer names, unsigned.
 public struct UnsignedApp: Hashable, Sendable {
-    /// `environment`, as Apple writes it, such as `Production`.
+    /// `environment`, spelled as Apple does, such as `Production`.
     public let environment: String?
     /// `bundleId`.
     public let bundleID: String?
@@ -57,17 +57,17 @@ public struct UnsignedApp: Hashable, Sendable {
 public struct TransactionPage: Hashable, Sendable {
     /// `signedTransactions`, at most 20.
     public let transactions: [SignedItem<Verified<TransactionInfo>>]
-    /// Where the next page begins.
+    /// The position of the next page.
     public let unsigned: UnsignedTransactionPage
-    /// The transaction ids that the refused ones claim, in their order.
+    /// The transaction ids that the refused items claim to have, in order.
     package let refusedIDs: [String?]
 }
 
-/// What steers the pages of a customer's transactions.
+/// The unsigned position within the pages of a customer's transactions.
 public struct UnsignedTransactionPage: Hashable, Sendable {
-    /// `revision`: the next page begins here. With the last one, Apple says later what is new.
+    /// `revision`, where the next page begins. Use the revision of the last page to request later changes.
     public let revision: String?
-    /// `hasMore`; `false` if it is missing.
+    /// `hasMore`, or `false` if it is missing.
     public let hasMore: Bool
     /// The app that the answer names.
     public let app: UnsignedApp
@@ -77,17 +77,17 @@ public struct UnsignedTransactionPage: Hashable, Sendable {
 public struct OrderLookupAnswer: Hashable, Sendable {
     /// `signedTransactions`.
     public let transactions: [SignedItem<Verified<TransactionInfo>>]
-    /// What is not signed.
+    /// The unsigned part of the answer.
     public let unsigned: UnsignedOrder
-    /// The transaction ids that the refused ones claim, in their order.
+    /// The transaction ids that the refused items claim to have, in order.
     package let refusedIDs: [String?]
 }
 
-/// What Apple says of an order without signing it.
+/// The unsigned information about an order.
 public struct UnsignedOrder: Hashable, Sendable {
-    /// `status`: 0 for a valid order id, 1 for one that is not; `nil` if it is missing.
+    /// `status`: 0 for a valid order id, 1 for an invalid one, or `nil` if it is missing.
     public let status: Int64?
-    /// Whether Apple says that it knows the order id.
+    /// Whether Apple knows the order id.
     public var isValid: Bool { status == 0 }
 }
 
@@ -95,38 +95,38 @@ public struct UnsignedOrder: Hashable, Sendable {
 public struct NotificationPage: Hashable, Sendable {
     /// `notificationHistory`, at most 20, in no documented order.
     public let notifications: [SentNotification]
-    /// Where the next page begins.
+    /// The position of the next page.
     public let unsigned: UnsignedNotificationPage
 }
 
-/// What steers the pages of notifications.
+/// The unsigned position within the pages of notifications.
 public struct UnsignedNotificationPage: Hashable, Sendable {
-    /// `paginationToken`, with which the next page is asked for.
+    /// `paginationToken`, which requests the next page.
     public let paginationToken: String?
-    /// `hasMore`; `false` if it is missing.
+    /// `hasMore`, or `false` if it is missing.
     public let hasMore: Bool
 }
 
-/// A notification that Apple has sent, and what became of it.
+/// A notification that Apple sent, and the results of the attempts.
 public struct SentNotification: Hashable, Sendable {
-    /// `signedPayload`; `nil` if there is none.
+    /// `signedPayload`, or `nil` if there is none.
     public let notification: SignedItem<VerifiedNotification>?
     /// `sendAttempts`.
     public let sendAttempts: [UnsignedSendAttempt]
 }
 
-/// An attempt of Apple to send a notification.
+/// An attempt by Apple to send a notification.
 public struct UnsignedSendAttempt: Hashable, Sendable {
     /// `attemptDate`.
     public let date: Instant?
     /// `sendAttemptResult`, such as `SUCCESS` or `TIMED_OUT`.
     public let result: String?
-    /// Whether Apple says that a server took the notification. A proxy may have answered.
+    /// Whether Apple's attempt was answered with success. The answer may be from a proxy.
     public var isSuccess: Bool { result.map { $0.utf8.elementsEqual("SUCCESS".utf8) } ?? false }
 }
 
 /// The answer to Request a Test Notification.
 public struct UnsignedTestNotification: Hashable, Sendable {
-    /// `testNotificationToken`, with which its status is asked for.
+    /// `testNotificationToken`, which requests the status of the notification.
     public let token: String
 }

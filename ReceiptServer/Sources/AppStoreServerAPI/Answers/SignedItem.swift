@@ -1,34 +1,34 @@
 public import AppStoreReceipt
 import StrictText
 
-/// What Apple signed in an answer: verified by the caller's verifier, or the reason it was refused.
+/// A signed item in an answer: verified with the caller's verifier, or the reason it was refused.
 ///
-/// One item that is refused does not spoil the others. A refused item is worth an alarm, and nothing else.
+/// A refused item doesn't affect the others. Report it, but don't use it for anything else.
 public enum SignedItem<Value: Hashable & Sendable>: Hashable, Sendable {
-    /// It is genuine, and the verifier's policy accepts it.
+    /// The item is genuine, and the verifier's policy accepts it.
     case verified(Value)
-    /// It proves nothing.
+    /// The item proves nothing.
     case refused(SignedItemRefusal)
 
-    /// The verified value; `nil` if it was refused.
+    /// The verified value, or `nil` if the item was refused.
     public var value: Value? {
         if case .verified(let value) = self { value } else { nil }
     }
 
-    /// The reason it was refused; `nil` if it was not.
+    /// The reason the item was refused, or `nil` if it was verified.
     public var refusal: SignedItemRefusal? {
         if case .refused(let refusal) = self { refusal } else { nil }
     }
 }
 
-/// The reason something in an answer was refused.
+/// The reason an item in an answer was refused.
 @nonexhaustive
 public enum SignedItemRefusal: Hashable, Sendable {
-    /// By the verifier.
+    /// The verifier refused it.
     case verification(VerificationError)
-    /// It is of another app than the one asked about, which the verifier accepts, too.
+    /// It belongs to a different app from the one requested, which the verifier also accepts.
     case otherApp
-    /// It is of another environment than the one asked, which the verifier accepts, too.
+    /// It belongs to a different environment from the one requested, which the verifier also accepts.
     case otherEnvironment
 
     /// The verifier's code, or `other-app` or `other-environment`.
@@ -41,13 +41,13 @@ public enum SignedItemRefusal: Hashable, Sendable {
     }
 }
 
-/// What a JWS that was refused says it is about, which nothing proves.
+/// The id that a refused JWS claims to have, which isn't proved.
 enum ClaimedID {
     private enum Member: String, CaseIterable { case transactionId }
     private static let members = JSONMembers<Member>()
     private static let maximumByteCount = 64
 
-    /// Returns `transactionId` of the payload; `nil` if there is none that can be an id.
+    /// Returns the payload's `transactionId`, or `nil` if it has none that has the form of an id.
     static func transaction(_ jws: String) -> String? {
         let parts = jws.utf8.split(separator: UInt8(ascii: "."), maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3 else { return nil }
@@ -66,7 +66,7 @@ enum ClaimedID {
         }
     }
 
-    /// Returns those of the items that were refused.
+    /// Returns the claimed ids of the refused items.
     static func transactions(
         _ signed: [String], _ items: [SignedItem<Verified<TransactionInfo>>]
     ) -> [String?] {
@@ -74,7 +74,7 @@ enum ClaimedID {
     }
 }
 
-/// Verifies what is signed in the answers about one app in one environment.
+/// Verifies the signed items in answers about one app in one environment.
 struct SignedItemVerifier: Sendable {
     let verifier: AppStoreVerifier
     let bundleID: String

@@ -9,10 +9,10 @@ public struct RenewalExtension: Hashable, Sendable {
     public var days: Int
     /// The reason, which Apple may show to the customer.
     public var reason: Reason
-    /// Your name for the request, of 1 to 128 characters; for all subscribers a UUID.
+    /// Your identifier for the request, of 1 to 128 characters. For all subscribers, it must be a UUID.
     ///
-    /// Apple documents that repeating a mass extension with one identifier changes nothing. It does not for the
-    /// extension of one subscription: after a lost answer, compare the renewal date before you send it again.
+    /// Apple documents that repeating a mass extension with the same identifier has no effect, but not for the
+    /// extension of one subscription: if the answer is lost, compare the renewal date before you send it again.
     public var requestIdentifier: String
 
     /// Creates an extension.
@@ -22,18 +22,18 @@ public struct RenewalExtension: Hashable, Sendable {
         self.requestIdentifier = requestIdentifier
     }
 
-    /// The reason for an extension. Values that Apple adds later can be made from their number.
+    /// The reason for an extension. Values that Apple adds later can be created from their number.
     public struct Reason: RawRepresentable, Hashable, Sendable {
         public var rawValue: Int
         public init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// Not said.
+        /// Undeclared.
         public static let undeclared = Self(rawValue: 0)
-        /// To satisfy the customer.
+        /// Customer satisfaction.
         public static let customerSatisfaction = Self(rawValue: 1)
         /// Another reason.
         public static let other = Self(rawValue: 2)
-        /// The service was out of order.
+        /// A service issue or outage.
         public static let serviceIssue = Self(rawValue: 3)
     }
 
@@ -54,9 +54,9 @@ public struct RenewalExtension: Hashable, Sendable {
 public struct UnsignedRenewalExtension: Hashable, Sendable {
     /// `originalTransactionId`.
     public let originalTransactionID: String?
-    /// `webOrderLineItemId`: the period that is longer now.
+    /// `webOrderLineItemId`: the period that was extended.
     public let webOrderLineItemID: String?
-    /// `success`. An answer with the status 200 can say `false`.
+    /// `success`. It can be `false` even if the status is 200.
     public let isSuccessful: Bool?
     /// `effectiveDate`: the new renewal date.
     public let effectiveDate: Instant?
@@ -74,7 +74,7 @@ public struct UnsignedMassExtensionStatus: Hashable, Sendable {
     public let requestIdentifier: String?
     /// `complete`.
     public let isComplete: Bool?
-    /// `completeDate`; `nil` as long as it is not complete, as are the counts.
+    /// `completeDate`. Like the counts, it is `nil` until the extension is complete.
     public let completeDate: Instant?
     /// `succeededCount`.
     public let succeededCount: Int64?

@@ -1,49 +1,49 @@
-/// A rule that Apple documents for a request, and that a request breaks. Nothing was sent.
+/// A documented rule of Apple's that a request breaks. Nothing was sent.
 @nonexhaustive
 public enum RequestRule: String, Hashable, Sendable, CaseIterable {
     // Consumption information: Apple, "Send Consumption Information".
-    /// Without the customer's consent, a consumption request is not answered at all.
+    /// A consumption request must not be answered without the customer's consent.
     case customerConsented = "customer-consented"
-    /// A consumption percentage is from 0 to 100,000, in thousandths of a percent.
+    /// A consumption percentage must be from 0 to 100,000, in thousandths of a percent.
     case consumptionPercentage = "consumption-percentage"
-    /// What was not delivered is not consumed: the percentage is 0, or left out.
+    /// If a product wasn't delivered, the percentage must be 0 or omitted.
     case undeliveredPercentage = "undelivered-percentage"
-    /// A prorated refund of another product than a subscription that renews has a percentage between 0 and 100,000.
+    /// Except for auto-renewable subscriptions, a prorated refund needs a percentage between 0 and 100,000.
     case proratedPercentage = "prorated-percentage"
-    /// Of a subscription that renews, Apple takes the elapsed time: the percentage is left out.
+    /// For an auto-renewable subscription, Apple uses the elapsed time: the percentage must be omitted.
     case subscriptionPercentage = "subscription-percentage"
 
     // Extensions: Apple, "Extend a Subscription Renewal Date".
-    /// A renewal date is extended by 1 to 90 days.
+    /// A renewal date can be extended by 1 to 90 days.
     case extendByDays = "extend-by-days"
-    /// A request identifier has 1 to 128 characters, and is a UUID for all subscribers.
+    /// A request identifier must have 1 to 128 characters, and must be a UUID for all subscribers.
     case requestIdentifier = "request-identifier"
-    /// A list of storefronts is left out, or has country codes of three letters (ISO 3166-1 alpha-3).
+    /// A list of storefronts must be omitted, or contain three-letter country codes (ISO 3166-1 alpha-3).
     case storefrontCountryCodes = "storefront-country-codes"
 
     // Retention messages: Apple, "Retention Messaging API".
-    /// The identifier of an image or a message is a UUID.
+    /// The identifier of an image or a message must be a UUID.
     case uuid
-    /// An image is a PNG without transparency, of 3840 by 160 to 2160 pixels, or 1024 by 1024 as a bullet point.
+    /// An image must be a PNG without transparency, of 3840 by 160 to 2160 pixels, or 1024 by 1024 for a bullet point.
     case image
-    /// A header has 1 to 66 characters.
+    /// A header must have 1 to 66 characters.
     case header
-    /// A body has 1 to 144 characters.
+    /// A body must have 1 to 144 characters.
     case body
-    /// An alternative text has 1 to 150 characters.
+    /// An alternative text must have 1 to 150 characters.
     case altText = "alt-text"
-    /// A message has at most 5 bullet points.
+    /// A message can have at most 5 bullet points.
     case bulletPoints = "bullet-points"
-    /// The text of a bullet point has 1 to 66 characters.
+    /// The text of a bullet point must have 1 to 66 characters.
     case bulletPointText = "bullet-point-text"
-    /// A header above the image needs an image.
+    /// A header above the image requires an image.
     case aboveImage = "above-image"
-    /// The real-time URL begins with `https://`, and has at most 256 characters.
+    /// The real-time URL must begin with `https://` and have at most 256 characters.
     case realtimeURL = "realtime-url"
     /// Performance tests run in the sandbox only.
     case sandboxOnly = "sandbox-only"
 
-    /// Apple's code for a request that breaks the rule; `nil` if Apple documents none.
+    /// Apple's code for a request that breaks the rule, or `nil` if Apple documents none.
     public var code: AppStoreServerErrorCode? {
         let number: Int64? =
             switch self {
@@ -66,7 +66,7 @@ public enum RequestRule: String, Hashable, Sendable, CaseIterable {
         return number.map(AppStoreServerErrorCode.init(rawValue:))
     }
 
-    /// The rule as a sentence without its full stop.
+    /// The rule as a sentence without a period.
     var text: String {
         switch self {
         case .customerConsented: "the customer must have consented; without consent, send nothing"
@@ -93,14 +93,14 @@ public enum RequestRule: String, Hashable, Sendable, CaseIterable {
 }
 
 extension AppStoreServerError {
-    /// Throws the error of a rule that does not hold.
+    /// Throws an error for the rule if it is broken.
     static func check(_ rule: RequestRule, _ holds: Bool) throws(AppStoreServerError) {
         guard holds else { throw AppStoreServerError(.brokenRule(rule)) }
     }
 }
 
 extension String {
-    /// Whether it is a UUID (RFC 9562, 4).
+    /// Whether this text is a UUID (RFC 9562, 4).
     package var isUUID: Bool {
         let bytes = Array(utf8)
         return bytes.count == 36

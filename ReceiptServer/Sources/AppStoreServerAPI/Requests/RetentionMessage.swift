@@ -9,24 +9,24 @@ public struct RetentionMessage: Hashable, Sendable {
     public var header: String
     /// The body, of 1 to 144 characters.
     public var body: String
-    /// The image; `nil` for none. Messages for offers and other plans must have none.
+    /// The image, or `nil` for none. Messages for offers and other plans can't have one.
     public var image: Image?
-    /// Where the header stands; `nil` for Apple's default.
+    /// The position of the header, or `nil` for Apple's default.
     public var headerPosition: HeaderPosition?
     /// The bullet points, at most 5.
     public var bulletPoints: [BulletPoint] = []
 
-    /// Creates a message of text alone.
+    /// Creates a message with only text.
     public init(header: String, body: String) {
         self.header = header
         self.body = body
     }
 
-    /// An image that was uploaded before.
+    /// An uploaded image.
     public struct Image: Hashable, Sendable {
         /// The UUID of the image.
         public var identifier: String
-        /// What a customer hears who cannot see it, of 1 to 150 characters.
+        /// The text for customers who can't see the image, of 1 to 150 characters.
         public var altText: String
 
         /// Creates an image.
@@ -36,7 +36,7 @@ public struct RetentionMessage: Hashable, Sendable {
         }
     }
 
-    /// A line with an image.
+    /// A line of text with an image.
     public struct BulletPoint: Hashable, Sendable {
         /// The text, of 1 to 66 characters.
         public var text: String
@@ -50,14 +50,14 @@ public struct RetentionMessage: Hashable, Sendable {
         }
     }
 
-    /// Where a header stands. Values that Apple adds later can be made from their text.
+    /// The position of a header. Values that Apple adds later can be created from their text.
     public struct HeaderPosition: RawRepresentable, Hashable, Sendable {
         public var rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// Above the body.
         public static let aboveBody = Self(rawValue: "ABOVE_BODY")
-        /// Above the image, which the message must have.
+        /// Above the image, which is then required.
         public static let aboveImage = Self(rawValue: "ABOVE_IMAGE")
     }
 
@@ -102,7 +102,7 @@ extension RetentionMessage.Image {
 public struct RetentionImage: Hashable, Sendable {
     /// A PNG without transparency.
     public var png: [UInt8]
-    /// What it is for. Values that Apple adds later can be made from their text; `nil` for Apple's default.
+    /// The purpose of the image, or `nil` for Apple's default.
     public var size: Size?
 
     /// Creates an image.
@@ -111,7 +111,7 @@ public struct RetentionImage: Hashable, Sendable {
         self.size = size
     }
 
-    /// What an image is for.
+    /// The purpose of an image. Values that Apple adds later can be created from their text.
     public struct Size: RawRepresentable, Hashable, Sendable {
         public var rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
@@ -124,14 +124,14 @@ public struct RetentionImage: Hashable, Sendable {
 
     func check() throws(AppStoreServerError) { try AppStoreServerError.check(.image, isAcceptable) }
 
-    /// Whether it is what Apple documents.
+    /// Whether the image satisfies Apple's documented rules.
     package var isAcceptable: Bool {
         let header = PNGHeader(png)
         let fits =
             switch size {
             case .bulletPoint?: header?.width == 1024 && header?.height == 1024
             case .full?: header?.width == 3840 && 160...2160 ~= header?.height ?? 0
-            // Of a size that is not known here, Apple knows the rule.
+            // Apple checks images for purposes that this version doesn't know.
             default: header != nil
             }
         return fits && header?.hasAlpha == false
@@ -142,7 +142,7 @@ public struct RetentionImage: Hashable, Sendable {
 private struct PNGHeader {
     let width: Int
     let height: Int
-    /// Whether pixels have transparency. A chunk `tRNS` behind the first one can add some, which Apple looks for.
+    /// Whether pixels have an alpha channel. A later `tRNS` chunk can also add transparency. Apple checks for that.
     let hasAlpha: Bool
 
     init?(_ bytes: [UInt8]) {
@@ -156,7 +156,7 @@ private struct PNGHeader {
     }
 }
 
-/// An image as Apple lists it.
+/// An image in Apple's list.
 public struct UnsignedRetentionImage: Hashable, Sendable {
     /// `imageIdentifier`.
     public let identifier: String?
@@ -166,7 +166,7 @@ public struct UnsignedRetentionImage: Hashable, Sendable {
     public let size: RetentionImage.Size?
 }
 
-/// A message as Apple lists it.
+/// A message in Apple's list.
 public struct UnsignedRetentionMessage: Hashable, Sendable {
     /// `messageIdentifier`.
     public let identifier: String?
@@ -174,14 +174,14 @@ public struct UnsignedRetentionMessage: Hashable, Sendable {
     public let state: String?
 }
 
-/// A performance test that was started, and the requirements.
+/// A performance test that was started, with its requirements.
 public struct UnsignedPerformanceTest: Hashable, Sendable {
-    /// `requestId`, with which its result is asked for.
+    /// `requestId`, which requests the result.
     public let requestID: String?
     /// `config`.
     public let configuration: Configuration?
 
-    /// What a test does, and what it requires.
+    /// The parameters and requirements of a test.
     public struct Configuration: Hashable, Sendable {
         /// `maxConcurrentRequests`.
         public let maximumConcurrentRequests: Int64?
@@ -200,7 +200,7 @@ public struct UnsignedPerformanceTest: Hashable, Sendable {
 public struct UnsignedPerformanceTestResult: Hashable, Sendable {
     /// `config`.
     public let configuration: UnsignedPerformanceTest.Configuration?
-    /// `target`: the URL that was tested.
+    /// `target`: the tested URL.
     public let target: String?
     /// `result`: `PENDING`, `PASS`, `FAIL`, or another.
     public let result: String?
@@ -213,23 +213,23 @@ public struct UnsignedPerformanceTestResult: Hashable, Sendable {
     /// `failures`, in the order of the answer.
     public let failures: [Failure]
 
-    /// How long your server took, in milliseconds.
+    /// The response times of your server, in milliseconds.
     public struct ResponseTimes: Hashable, Sendable {
         /// `average`.
         public let average: Int64?
-        /// `p50`: half of the answers took no longer.
+        /// `p50`: half of the answers were at least this fast.
         public let p50: Int64?
-        /// `p90`: nine of ten answers took no longer.
+        /// `p90`: nine of ten answers were at least this fast.
         public let p90: Int64?
-        /// `p95`: 19 of 20 answers took no longer.
+        /// `p95`: 19 of 20 answers were at least this fast.
         public let p95: Int64?
-        /// `p99`: 99 of 100 answers took no longer.
+        /// `p99`: 99 of 100 answers were at least this fast.
         public let p99: Int64?
     }
 
-    /// How many requests failed for a reason.
+    /// The number of requests that failed for one reason.
     public struct Failure: Hashable, Sendable {
-        /// Apple's word, such as `TIMED_OUT`.
+        /// Apple's word for the reason, such as `TIMED_OUT`.
         public let reason: String
         /// The number of requests.
         public let count: Int64

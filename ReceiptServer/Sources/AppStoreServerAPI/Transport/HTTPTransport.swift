@@ -3,11 +3,11 @@ import CLibcurl
 import StrictText
 import Synchronization
 
-/// Sends HTTP requests with libcurl, over connections that it keeps. It is thread-safe; each request occupies its
-/// thread until the answer is there.
+/// Sends HTTP requests with libcurl, and reuses its connections. It is thread-safe. Each request blocks its thread
+/// until the answer arrives.
 ///
-/// It follows no redirect, which could lead anywhere; it uses no proxy of the environment; `http:` is for this machine
-/// only.
+/// It follows no redirects, because they can lead anywhere, and ignores proxies in the environment. `http:` is only for
+/// this machine.
 package final class HTTPTransport: Sendable {
     package enum Method: String, Sendable {
         case get = "GET"
@@ -18,7 +18,7 @@ package final class HTTPTransport: Sendable {
 
     package struct Request: Sendable {
         package var url: String
-        /// Lines, such as `Accept: application/json`.
+        /// Header lines, such as `Accept: application/json`.
         package var headers: [String]
         package var method: Method
         package var body: [UInt8]?
@@ -48,7 +48,7 @@ package final class HTTPTransport: Sendable {
     private let timeLimit: Duration
     private let maximumByteCount: Int
     private let isLoopback: Bool
-    /// Handles that no request uses, with their connections.
+    /// Unused handles, with their connections.
     private let idle = Mutex<[Handle]>([])
 
     /// - Parameter isLoopback: Whether `http:` is allowed.
@@ -58,10 +58,10 @@ package final class HTTPTransport: Sendable {
         self.isLoopback = isLoopback
     }
 
-    /// The number of connections that are kept.
+    /// The maximum number of unused connections to keep.
     private static let maximumIdleCount = 4
 
-    /// Returns a date of a header; `nil` for what is none, or has a year of more than four digits (RFC 9110, 5.6.7).
+    /// Returns the date in a header, or `nil` if it is no date or the year has over four digits (RFC 9110, 5.6.7).
     package static func date(_ text: String) -> Instant? {
         let seconds = Int64(unsafe curl_getdate(text, nil))
         return 0..<253_402_300_800 ~= seconds ? Instant(millisecondsSince1970: seconds * 1000) : nil
@@ -69,7 +69,7 @@ package final class HTTPTransport: Sendable {
 
     package func send(_ request: Request) throws(TransportFault) -> Answer {
         let handle: Handle
-        // What came before the question is no answer to it.
+        // Bytes that arrived before the request can't be its answer.
         if let kept = idle.withLock({ $0.popLast() }), !kept.hasUnread { handle = kept } else { handle = try Handle() }
         let answer = try handle.send(
             request, timeLimit: timeLimit, maximumByteCount: maximumByteCount, isLoopback: isLoopback)
@@ -78,7 +78,7 @@ package final class HTTPTransport: Sendable {
     }
 }
 
-/// A handle of libcurl, which one thread at a time uses.
+/// A libcurl handle, which only one thread at a time uses.
 @safe
 private final class Handle: @unchecked Sendable {
     private let handle: UnsafeMutableRawPointer
@@ -111,9 +111,9 @@ private final class Handle: @unchecked Sendable {
             (CURLOPT_URL, request.url), (CURLOPT_PROTOCOLS_STR, isLoopback ? "http,https" : "https"),
             (CURLOPT_PROXY, ""), (CURLOPT_USERAGENT, "swift-app-store-receipt"),
         ]
-        // On a connection that it used before, and that ends without an answer, libcurl sends a request again.
+        // If a reused connection ends without an answer, libcurl sends the request again.
         if request.method != .get { numbers.append((CURLOPT_FRESH_CONNECT, 1)) }
-        // With a body, libcurl would send POST.
+        // Given a body, libcurl would use POST.
         if request.method == .put || request.method == .delete {
             texts.append((CURLOPT_CUSTOMREQUEST, request.method.rawValue))
         }
@@ -145,7 +145,7 @@ private final class Handle: @unchecked Sendable {
             date: header("Date").flatMap(HTTPTransport.date))
     }
 
-    /// Returns a header of the last answer; `nil` if it is missing, there twice, or no UTF-8.
+    /// Returns a header of the last answer, or `nil` if it is missing, repeated or not UTF-8.
     private func header(_ name: String) -> String? {
         var found: UnsafeMutablePointer<curl_header>?
         guard unsafe curl_easy_header(handle, name, 0, UInt32(CURLH_HEADER), -1, &found) == CURLHE_OK,
@@ -164,8 +164,8 @@ extension TransportFault {
             CURLE_SSL_ISSUER_ERROR, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_ENGINE_INITFAILED:
             self = .tls
         case CURLE_OPERATION_TIMEDOUT: self = .timeout
-        // Of an answer, too: what does not begin with HTTP/ is HTTP/0.9 for libcurl, and a line of more than 100 KiB is
-        // too much for its memory.
+        // These codes can also be about the answer: libcurl takes an answer that doesn't begin with HTTP/ for HTTP/0.9,
+        // and a line of more than 100 KiB as running out of memory.
         case CURLE_UNSUPPORTED_PROTOCOL, CURLE_URL_MALFORMAT, CURLE_FAILED_INIT, CURLE_OUT_OF_MEMORY:
             self = wasSent ? .torn : .unavailable
         default: self = .torn

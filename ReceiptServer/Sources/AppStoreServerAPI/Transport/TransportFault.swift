@@ -1,19 +1,19 @@
-/// The reason there is no whole answer to an HTTP request.
+/// The reason there is no complete answer to an HTTP request.
 @nonexhaustive
 public enum TransportFault: String, Error, Sendable, CaseIterable, CustomStringConvertible {
     /// The name of the host could not be resolved.
     case unknownHost = "unknown-host"
     /// The connection was refused, or failed before the request was sent.
     case noConnection = "no-connection"
-    /// The certificate of the host is not trusted, or TLS failed otherwise.
+    /// The host's certificate isn't trusted, or TLS failed for another reason.
     case tls
     /// The time limit was exceeded.
     case timeout
-    /// The answer has more bytes than the limit.
+    /// The answer exceeds the size limit.
     case tooLarge = "too-large"
-    /// The connection ended within the answer, or the answer is no HTTP.
+    /// The connection ended before the end of the answer, or the answer isn't HTTP.
     case torn
-    /// libcurl cannot be used at all.
+    /// libcurl can't be used at all.
     case unavailable
 
     public var description: String {
