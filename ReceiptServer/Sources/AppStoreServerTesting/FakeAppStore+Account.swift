@@ -2,14 +2,14 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import StrictText
 
-// Calls that change something about a transaction. The numbers of errors that Apple does not document are 4000000.
+// Calls that change a transaction. Errors whose numbers Apple doesn't document have the number 4000000.
 
 extension FakeAppStore {
-    /// What calls have changed.
+    /// The changes that calls have made.
     struct Changes {
         /// The dates of extensions, by original transaction id.
         var extensions: [UTF8Bytes: [Instant]] = [:]
-        /// By product id and request identifier: how many were extended, how many not, and when.
+        /// The numbers of extended and failed subscriptions and the date, by product id and request identifier.
         var massExtensions: [[UTF8Bytes]: (succeeded: Int64, failed: Int64, date: Instant)] = [:]
         var retention = RetentionState()
     }
@@ -27,7 +27,7 @@ extension FakeAppStore {
         return ["signedAppTransactionInfo": try mint.sign(builder)]
     }
 
-    /// The transaction with an id, as it is signed now.
+    /// Returns the transaction with an id, as it is signed now.
     private func transaction(
         _ id: String
     ) throws(FakeRefusal) -> (customer: Int, PurchaseHistory.Transaction, JWSBuilder) {
@@ -38,7 +38,7 @@ extension FakeAppStore {
         return (customer, transaction, builder)
     }
 
-    /// The same, where an original transaction id is asked for.
+    /// Returns the transaction with an original transaction id, as it is signed now.
     func originalTransaction(
         _ id: String
     ) throws(FakeRefusal) -> (customer: Int, PurchaseHistory.Transaction, JWSBuilder) {
@@ -184,7 +184,7 @@ extension FakeAppStore {
         return days
     }
 
-    /// The identifier of an extension of all subscriptions must be a UUID.
+    /// Returns the identifier of a mass extension, which must be a UUID.
     private static func requestIdentifier(_ text: String) throws(FakeRefusal) -> String {
         try FakeRefusal.check(4_000_011, "Invalid request. The request identifier is invalid.", text.isUUID)
         return text
@@ -243,7 +243,7 @@ extension FakeAppStore {
         var counts: (succeeded: Int64, failed: Int64) = (0, 0)
         let date = now
         for (customer, history) in histories.sorted(by: { $0.key < $1.key }) {
-            // Of the active subscribers, members follow the buyer.
+            // The active subscribers are the buyers: family members follow them.
             for subscription in history.subscriptions
             where subscription.firstPeriod.ownershipType == .purchased
                 && history.status(of: subscription, at: date) == .active

@@ -3,7 +3,7 @@ import AppStoreReceiptTesting
 import StrictText
 
 extension FakeAppStore {
-    /// Answers a request to the App Store Server API as Apple does, or with the fault that is next.
+    /// Answers a request to the App Store Server API as Apple does, or with the next fault.
     public func answer(_ request: FakeRequest) -> FakeAnswer {
         guard let route = Route(request) else {
             let call = "\(request.method) \(request.path)"
@@ -20,7 +20,7 @@ extension FakeAppStore {
         _ request: FakeRequest, _ route: Route, _ fault: FakeFault?, tokensAt date: Instant
     ) -> FakeAnswer {
         guard tokens.allows(request.authorization, at: date), fault != .unauthorized else {
-            // Apple's has no body.
+            // Apple's answer has no body.
             return FakeAnswer(status: 401)
         }
         let end = state.withLock { state in
@@ -64,7 +64,7 @@ extension FakeAppStore {
         return answer
     }
 
-    /// The answer of a fault that leaves nothing of the right one.
+    /// Returns the answer for a fault that replaces the correct one entirely.
     private func replacement(by fault: FakeFault) -> FakeAnswer? {
         switch fault {
         case .rateLimit: return Self.rateLimit("\((now + .seconds(60)).millisecondsSince1970)")
@@ -106,13 +106,13 @@ extension FakeAppStore {
 
     // MARK: Routes
 
-    /// An endpoint, and the segments of the path that name something.
+    /// An endpoint, and the path segments that are names.
     private struct Route {
         let endpoint: Endpoint
         let names: [String]
         var id: String { names.last ?? "" }
 
-        /// The first that fits counts. `*` stands for a name, and `**` for all that follow.
+        /// The first matching route is used. `*` matches one name, and `**` all that follow.
         private static let table: [(method: String, path: String, endpoint: Endpoint)] = [
             ("POST", "inApps/v1/notifications/history", .notificationHistory),
             ("POST", "inApps/v1/notifications/test", .requestTestNotification),
@@ -203,7 +203,7 @@ extension FakeAppStore {
 }
 
 extension Instant {
-    /// As the header `Date` has it (RFC 9110, 5.6.7).
+    /// The date in the format of the `Date` header (RFC 9110, 5.6.7).
     fileprivate var httpDate: String {
         // `2020-04-01T04:07:39Z`
         let date = description.split { "-T:.Z".contains($0) }

@@ -2,18 +2,18 @@ package import AppStoreServerAPI
 import StrictText
 
 extension FakeAppStore {
-    /// Answers the requests of a client without a socket: for `AppStoreServerClient.Options.transport`.
+    /// Returns a transport that answers requests without a socket, for `AppStoreServerClient.Options.transport`.
     ///
-    /// A fault of the connection is what libcurl makes of it. A slow answer comes at once if the client waits for it.
+    /// Connection faults are reported as by libcurl. A slow answer comes immediately if the client would wait for it.
     ///
-    /// - Parameter timeLimit: How long the client waits.
+    /// - Parameter timeLimit: The time that the client waits.
     package func inProcess(
         timeLimit: Duration = .seconds(30)
     ) -> @Sendable (HTTPTransport.Request) throws(TransportFault) -> HTTPTransport.Answer {
         { [self] (request) throws(TransportFault) in
             let parts = request.url.utf8.split(
                 separator: UInt8(ascii: "/"), maxSplits: 2, omittingEmptySubsequences: false)
-            // `https:`, nothing, and the host with the path.
+            // `https:`, an empty part, and the host with the path.
             let rest = parts.count == 3 ? Array(parts[2]) : []
             let target = rest.firstIndex(of: UInt8(ascii: "/")).map { Array(rest[$0...]) } ?? []
             var asked = FakeRequest(request.method.rawValue, target: target)

@@ -3,37 +3,37 @@ import AppStoreReceiptTesting
 import AppStoreServerAPI
 import StrictText
 
-/// Takes notifications: a `signedPayload` each. Returns what became of it, such as ``SendAttemptResult/success``.
+/// Receives a notification as a `signedPayload`, and returns the result, such as ``SendAttemptResult/success``.
 public typealias NotificationReceiver = @Sendable (_ signedPayload: String) -> SendAttemptResult
 
-/// What became of an attempt to send a notification, by Apple's names.
+/// The result of an attempt to send a notification, with Apple's names.
 @nonexhaustive
 public enum SendAttemptResult: String, Sendable, CaseIterable {
     /// The receiver answered with a status from 200 to 206.
     case success = "SUCCESS"
-    /// It did not answer in time.
+    /// The receiver didn't answer in time.
     case timedOut = "TIMED_OUT"
-    /// No TLS connection came about.
+    /// No TLS connection could be established.
     case tlsIssue = "TLS_ISSUE"
-    /// It redirects in a circle.
+    /// The receiver redirects in a circle.
     case circularRedirect = "CIRCULAR_REDIRECT"
-    /// It took the connection, and ended it without an answer.
+    /// The receiver accepted the connection and ended it without an answer.
     case noResponse = "NO_RESPONSE"
     /// The connection failed.
     case socketIssue = "SOCKET_ISSUE"
-    /// Its answer has a character set that Apple does not know.
+    /// The answer has a character set that Apple doesn't know.
     case unsupportedCharset = "UNSUPPORTED_CHARSET"
-    /// Its answer is not HTTP.
+    /// The answer isn't HTTP.
     case invalidResponse = "INVALID_RESPONSE"
-    /// It ended the connection before its answer was complete.
+    /// The receiver ended the connection before its answer was complete.
     case prematureClose = "PREMATURE_CLOSE"
-    /// It answered with another status.
+    /// The receiver answered with another status.
     case unsuccessfulStatus = "UNSUCCESSFUL_HTTP_RESPONSE_CODE"
-    /// Something else went wrong.
+    /// Another error occurred.
     case other = "OTHER"
 }
 
-/// The notifications that were sent, are being sent, and will be sent again.
+/// The notifications that were sent, are being sent, or will be sent again.
 struct NotificationLog {
     struct Key: Hashable {
         let customer: Int
@@ -43,38 +43,38 @@ struct NotificationLog {
     struct Entry {
         enum Content {
             case purchase(Key)
-            /// The token of a test.
+            /// A test notification, by its token.
             case test(String)
         }
 
         let content: Content
         let signedDate: Instant
-        /// What was sent: Apple keeps a notification as it was.
+        /// The payload that was sent: Apple keeps a notification unchanged.
         var signedPayload: String?
         var attempts: [(date: Instant, result: SendAttemptResult)] = []
-        /// `nil` if there is no other attempt.
+        /// The date of the next attempt, or `nil` if there is none.
         var nextAttempt: Instant?
 
         var isDelivered: Bool { attempts.contains { $0.result == .success } }
     }
 
-    /// In the order in which Apple sent them first. Their places are their numbers.
+    /// The notifications in the order in which Apple first sent them. Their indexes are their numbers.
     var entries: [Entry] = []
     private var known: Set<Key> = []
-    /// By customer, in their order: those that are not known yet, whenever they are signed. A history that changed has
-    /// none, until it is looked through again.
+    /// By customer, in order: the notifications that aren't in the log yet, whatever their date. A customer whose
+    /// history changed has no entry until the history is searched again.
     private var coming: [Int: [PurchaseHistory.Notification]] = [:]
 
-    /// Notes that the history of a customer has changed.
+    /// Records that the history of a customer has changed.
     mutating func change(of customer: Int) { coming[customer] = nil }
 
-    /// Adds what the histories say by now.
+    /// Adds the notifications that are due according to the histories.
     ///
-    /// - Parameter isSent: Whether there is somebody to send it to.
+    /// - Parameter isSent: Whether there is a receiver to send them to.
     mutating func update(_ histories: [Int: PurchaseHistory], at now: Instant, isSent: Bool) {
         var new: [Key] = []
         for (customer, history) in histories.sorted(by: { $0.key < $1.key }) {
-            // Looking through a history takes time.
+            // Searching a history takes time.
             var coming =
                 self.coming[customer]
                 ?? history.notifications(through: .distantFuture).filter {
@@ -92,13 +92,13 @@ struct NotificationLog {
         }
     }
 
-    /// The entry whose next attempt is due, and has been for longest.
+    /// Returns the entry whose next attempt has been due for the longest time.
     func due(at now: Instant) -> Int? {
         entries.indices.filter { entries[$0].nextAttempt.map { $0 <= now } ?? false }
             .min { (entries[$0].nextAttempt ?? now) < (entries[$1].nextAttempt ?? now) }
     }
 
-    /// The hours after each failed attempt (Apple, "Responding to App Store Server Notifications").
+    /// The hours to wait after each failed attempt (Apple, "Responding to App Store Server Notifications").
     static let retryHours: [Int64] = [1, 12, 24, 48, 72]
 
     mutating func record(_ result: SendAttemptResult, of index: Int, _ signedPayload: String?, retries: Bool) {
@@ -112,10 +112,10 @@ struct NotificationLog {
 }
 
 extension FakeAppStore {
-    /// Sends the notifications that are due by ``now``: new ones, and in production those that nobody took, 1, 12, 24,
-    /// 48 and 72 hours after the attempt before.
+    /// Sends the notifications that are due by ``now``: new ones and, in production, those that no receiver has
+    /// accepted, 1, 12, 24, 48 and 72 hours after the previous attempt.
     ///
-    /// An attempt is dated when it was due, also if the clock has moved beyond. ``FakeAppStoreServer`` calls it a few
+    /// An attempt gets the date it was due, even if the clock is later. ``FakeAppStoreServer`` calls this method a few
     /// times a second.
     ///
     /// - Returns: The number of attempts.
@@ -135,7 +135,7 @@ extension FakeAppStore {
         }
     }
 
-    /// The numbers of notifications that were taken, and that will be sent (again).
+    /// The number of notifications that were accepted, and of those that will be sent or sent again.
     public var notificationCounts: (delivered: Int, pending: Int) {
         state.withLock { state in
             let entries = state.notifications.entries
@@ -252,7 +252,7 @@ extension FakeAppStore {
         ]
         if page.hasMore {
             let isLooped = mint.fault == .tokenLooped && after >= 0
-            // With another date, it is another token.
+            // A different date makes a different token.
             let date = mint.fault == .pageRepeated ? now + .milliseconds(1 + Int64(after)) : now
             answer["paginationToken"] =
                 isLooped

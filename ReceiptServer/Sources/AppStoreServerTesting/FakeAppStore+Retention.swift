@@ -3,7 +3,7 @@ import AppStoreReceiptTesting
 import AppStoreServerAPI
 import StrictText
 
-/// What the Retention Messaging API has stored.
+/// The data stored by the Retention Messaging API.
 struct RetentionState {
     /// The sizes of images, by their identifiers.
     var images: [(id: String, size: String)] = []
@@ -16,10 +16,10 @@ struct RetentionState {
 }
 
 extension FakeAppStore {
-    /// Answers a call of the Retention Messaging API. Images and messages are approved at once, as in the sandbox.
+    /// Answers a call of the Retention Messaging API. Images and messages are approved immediately, as in the sandbox.
     ///
-    /// - Parameter segments: The path behind `inApps/v1/messaging`.
-    /// - Returns: The answer; `nil` for a success without a body.
+    /// - Parameter segments: The path after `inApps/v1/messaging`.
+    /// - Returns: The answer, or `nil` for a success without a body.
     func retention(_ request: FakeRequest, _ segments: [String]) throws(FakeRefusal) -> JSONValue? {
         let id = segments.last ?? ""
         let isNamed =
@@ -176,7 +176,7 @@ extension FakeAppStore {
             guard let url = try request.json().string("realtimeURL"), url.utf8.starts(with: "https://".utf8),
                 url.unicodeScalars.count <= 256
             else { throw FakeRefusal(4_000_215, "Invalid request. The real-time URL is invalid.") }
-            // Tests run in the sandbox, so none has passed here.
+            // Tests run only in the sandbox, so none has passed here.
             try FakeRefusal.check(4_030_026, "No performance test has passed.", environment == .sandbox)
             try change { (state) throws(FakeRefusal) in state.realtimeURL = url }
             return nil

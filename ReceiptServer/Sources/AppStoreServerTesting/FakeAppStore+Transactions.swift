@@ -3,17 +3,17 @@ import AppStoreReceiptTesting
 import AppStoreServerAPI
 import StrictText
 
-// What is asked about transactions and customers.
+// Requests about transactions and customers.
 
 extension FakeAppStore {
-    /// The largest page.
+    /// The maximum number of items on a page.
     static let pageSize = 20
 
     func transactionInfo(_ id: String, _ mint: Mint) throws(FakeRefusal) -> JSONValue {
         let (_, history) = try found(id)
         let made = history.transactions(signedAt: now)
         guard let builder = made.first(where: { $0.transactionID?.hasSameBytes(as: id) ?? false }) else {
-            // Only the id of an app transaction finds a customer and no transaction.
+            // Only an app transaction's id finds a customer but no transaction.
             throw FakeRefusal(4_000_048, "Invalid request. App transaction id is not supported.")
         }
         return .object([.init("signedTransactionInfo", try mint.sign(builder))])
@@ -59,7 +59,7 @@ extension FakeAppStore {
     ) throws(FakeRefusal) -> JSONValue {
         let filter = try TransactionFilter(request)
         let (_, history) = try found(id)
-        // What a receipt omits.
+        // A receipt omits finished consumables.
         let unfinished = Set(
             history.receipt(signedAt: now).purchases.compactMap { $0.transactionID.map(UTF8Bytes.init) })
         let changed = history.transactions(signedAt: now).filter(filter.accepts).filter { builder in
@@ -97,7 +97,7 @@ extension FakeAppStore {
         return try Self.history(ofAnyID: id, in: histories, at: date)
     }
 
-    /// Returns the customer with a transaction that was made, or with an app transaction.
+    /// Returns the customer who has a transaction that was made by the date, or an app transaction, with this id.
     static func history(
         ofAnyID id: String, in histories: [Int: PurchaseHistory], at date: Instant
     ) throws(FakeRefusal) -> (customer: Int, history: PurchaseHistory) {
@@ -112,7 +112,7 @@ extension FakeAppStore {
         throw id.isNumber ? .transactionIDNotFound : .invalidTransactionID
     }
 
-    /// The members that name the app, in the answers that do.
+    /// The members that name the app, in the answers that have them.
     private var app: JSONValue {
         var app: JSONValue = ["environment": .string(environment.name), "bundleId": .string(options.bundleID)]
         if environment == .production { app["appAppleId"] = .integer(options.appAppleID) }
@@ -121,7 +121,7 @@ extension FakeAppStore {
 
     // MARK: Pages
 
-    /// A transaction, and its place among others.
+    /// A transaction, and its position in the order of changes.
     private struct Changed {
         let builder: JWSBuilder
         let revision: Revision
@@ -132,7 +132,7 @@ extension FakeAppStore {
         }
     }
 
-    /// The place of the last transaction of a page. Later, it finds what has changed since.
+    /// The position of the last transaction on a page. A later request with it finds what has changed since.
     private struct Revision: Comparable {
         let date: Instant
         let id: String
@@ -177,7 +177,7 @@ extension FakeAppStore {
         }
         let page = PageOfItems(Array(rest), all: sorted, isFirst: asked == nil, mint.fault)
         var answer = app
-        // An empty page ends where the last one did; a customer without transactions at the beginning.
+        // An empty page ends where the previous page did or, without transactions, at the beginning.
         var revision = page.last?.revision ?? asked ?? Revision(date: Instant(millisecondsSince1970: 0), id: "0")
         if mint.fault == .tokenLooped, let asked { revision = asked }
         if mint.fault == .pageRepeated { revision = Revision(date: revision.date, id: revision.id + "0") }
@@ -189,7 +189,7 @@ extension FakeAppStore {
     }
 }
 
-/// A page, with its fault.
+/// A page, with its fault applied.
 struct PageOfItems<Item> {
     private(set) var items: [Item]
     /// The last item before faults changed the page.
@@ -197,8 +197,8 @@ struct PageOfItems<Item> {
     let hasMore: Bool
 
     /// - Parameters:
-    ///   - rest: What has not been on a page.
-    ///   - all: Everything.
+    ///   - rest: The items that haven't been on a page.
+    ///   - all: All items.
     init(_ rest: [Item], all: [Item], isFirst: Bool, _ fault: FakeFault?) {
         let rest = fault == .pageLost && !isFirst ? Array(rest.dropFirst(FakeAppStore.pageSize)) : rest
         items = Array(rest.prefix(FakeAppStore.pageSize))

@@ -5,7 +5,7 @@ public import AppStoreSigning
 import StrictText
 import Synchronization
 
-/// An App Store to test against: the App Store Server API of one app in one environment, over purchases that a test
+/// A fake App Store for tests: the App Store Server API of one app in one environment, with purchases that a test
 /// makes.
 ///
 /// ```swift
@@ -17,77 +17,77 @@ import Synchronization
 /// let answer = try client.transactionInfo(of: purchase.transactionID)
 /// ```
 ///
-/// Every answer and every notification follows from one set of `PurchaseHistory`. Everything signed is signed under
-/// ``authority``. A tested backend must trust its root instead of Apple's. It is thread-safe.
+/// All answers and notifications are derived from the same `PurchaseHistory` values, and signed under ``authority``. A
+/// tested backend must trust its root instead of Apple's. The store is thread-safe.
 ///
-/// It answers as Apple documents it. Undocumented behavior, such as the form of a revision or the order of
+/// It answers as Apple's documentation describes. Undocumented behavior, such as the form of a revision or the order of
 /// notifications, may differ.
 public final class FakeAppStore: Sendable {
-    /// What the fake App Store answers.
+    /// The endpoints that the fake App Store answers.
     public typealias Endpoint = AppStoreServerEndpoint
 
-    /// What a fake App Store is made with.
+    /// The options of a fake App Store.
     public struct Options: Sendable {
         /// The bundle id of the app.
         public var bundleID = "com.example.app"
-        /// The Apple id of the app, which notifications and answers of production have.
+        /// The Apple id of the app, which notifications and answers in production contain.
         public var appAppleID: Int64 = 1_234_567_890
         /// Production or the sandbox.
         public var environment = AppStoreEnvironment.sandbox
-        /// The id of the key with which clients sign their tokens.
+        /// The id of the key that clients use to sign their tokens.
         public var keyID = "FAKEKEY123"
         /// The issuer of the tokens.
         public var issuerID = "57246542-96fe-1a63-e053-0824d011072a"
-        /// The date on the clock when it does not move by itself; `nil` for the system's clock.
+        /// The initial date of the store's clock, which then stands still, or `nil` for the system's clock.
         public var date: Instant?
-        /// The clock by which tokens are checked.
+        /// The clock used to check tokens.
         public var tokenClock = TokenClock.system
-        /// The time after which a slow answer comes.
+        /// The delay of a slow answer.
         public var slowTime = Duration.seconds(31)
-        /// The limits of requests an hour; by default Apple's, which are a tenth in the sandbox.
+        /// The limits on requests an hour. The defaults are Apple's, which are a tenth in the sandbox.
         public var requestsPerHour: [Endpoint: Int] = [:]
         /// The time for which a pagination token is valid.
         public var paginationTokenLifetime = Duration.seconds(3600)
-        /// Takes notifications; `nil` if App Store Connect has no URL. See ``NotificationReceiver``.
+        /// The receiver of notifications, or `nil` if App Store Connect has no URL. See ``NotificationReceiver``.
         public var receiver: NotificationReceiver?
 
         /// Creates the default options.
         public init() {}
     }
 
-    /// A clock by which tokens are checked.
+    /// A clock used to check tokens.
     public enum TokenClock: Hashable, Sendable {
-        /// The system's.
+        /// The system's clock.
         case system
-        /// The one that tests set.
+        /// The clock that tests set.
         case store
     }
 
     struct State {
-        /// By the number of the customer.
+        /// The purchases by the number of the customer.
         var histories: [Int: PurchaseHistory] = [:]
-        /// `nil` for the system's clock.
+        /// The date of the store's clock, or `nil` for the system's clock.
         var date: Instant?
         var faults = FaultPlan()
         var notifications = NotificationLog()
-        /// The requests of an hour since 1970.
+        /// The number of requests in an hour since 1970.
         var spent: [Endpoint: (hour: Int64, count: Int)] = [:]
         var requestCounts: [Endpoint: Int] = [:]
         var tokenCount = 0
         var changes = Changes()
     }
 
-    /// What it was made with.
+    /// The options that the store was created with.
     public let options: Options
     /// The authority that signs transactions and notifications.
     public let authority: TestCertificateAuthority
-    /// The authority that signs under an untrusted root.
+    /// The authority that signs under an untrusted root, for faults.
     let strangers: TestCertificateAuthority
     /// The root under which ``authority`` signs.
     public let trustAnchor: TrustAnchor
-    /// The private key with which clients sign their tokens.
+    /// The private key that clients use to sign their tokens.
     public let clientKey: SigningKey
-    /// The signer of a client whose tokens it accepts.
+    /// The signer of a client whose tokens the store accepts.
     public let signer: AppStoreSigner
     let tokens: TokenCheck
     let state: Mutex<State>
@@ -97,13 +97,13 @@ public final class FakeAppStore: Sendable {
     /// The environment.
     public var environment: AppStoreEnvironment { options.environment }
 
-    /// Creates an App Store without customers.
+    /// Creates a fake App Store without customers.
     ///
     /// - Parameters:
-    ///   - options: What it is made with.
-    ///   - authority: The signing authority; `nil` for a new one.
-    ///   - clientKey: The private key of clients, on P-256; `nil` for a new key.
-    /// - Throws: `unsuitable-key` for a key that is not on P-256.
+    ///   - options: The options of the store.
+    ///   - authority: The signing authority, or `nil` for a new one.
+    ///   - clientKey: The private key of clients, on P-256, or `nil` for a new key.
+    /// - Throws: `unsuitable-key` for a key that isn't on P-256.
     public init(
         _ options: Options = Options(), authority: TestCertificateAuthority? = nil, clientKey: SigningKey? = nil
     ) throws(MintingError) {
@@ -137,7 +137,7 @@ public final class FakeAppStore: Sendable {
     /// The date on the store's clock.
     public var now: Instant { state.withLock(\.now) }
 
-    /// Sets the clock, which then stands still. Sends no notifications: see ``deliverNotifications()``.
+    /// Sets the clock, which then stands still. Doesn't send notifications: see ``deliverNotifications()``.
     public func setClock(_ date: Instant) { state.withLock { $0.date = date } }
 
     // MARK: Purchases
@@ -145,8 +145,8 @@ public final class FakeAppStore: Sendable {
     /// Reads or changes the purchases of a customer.
     ///
     /// - Parameters:
-    ///   - customer: The number of the customer, 1 to 499. A new one has no purchases.
-    ///   - body: Records what happens, usually at ``now``. Do not call the store in it.
+    ///   - customer: The number of the customer, from 1 to 499. A new customer has no purchases.
+    ///   - body: Records purchases and changes, usually at ``now``. It must not call the store.
     @discardableResult
     public func change<Result: Sendable>(
         customer: Int, _ body: (inout PurchaseHistory) -> Result
@@ -166,32 +166,32 @@ public final class FakeAppStore: Sendable {
             customer: customer)
     }
 
-    /// The purchases of all customers, by their numbers.
+    /// The purchases of all customers, by the customers' numbers.
     public var histories: [Int: PurchaseHistory] { state.withLock(\.histories) }
 
-    /// Returns the order id of a transaction, as it is in the customer's invoice.
+    /// Returns the order id of a transaction, as in the customer's invoice.
     public static func orderID(of transactionID: String) -> String {
         "MX" + (Int64(transactionID).map { String($0, radix: 36, uppercase: true) } ?? transactionID)
     }
 
     // MARK: Faults
 
-    /// Makes the next answers wrong.
+    /// Adds a fault to the next answers.
     ///
     /// - Parameters:
-    ///   - fault: What is wrong.
-    ///   - endpoint: The endpoint whose answers get the fault; `nil` for all.
-    ///   - count: How many answers.
+    ///   - fault: The fault.
+    ///   - endpoint: The endpoint whose answers get the fault, or `nil` for all.
+    ///   - count: The number of answers.
     public func inject(_ fault: FakeFault, into endpoint: Endpoint? = nil, count: Int = 1) {
         state.withLock { $0.faults.add(fault, endpoint, count: count) }
     }
 
-    /// Makes answers wrong at random, until ``endFaults()``.
+    /// Adds faults to random answers, until ``endFaults()`` is called.
     ///
     /// - Parameters:
-    ///   - seed: The same seed makes the same faults.
-    ///   - percent: How many of 100 answers are wrong.
-    ///   - faults: What is wrong.
+    ///   - seed: The seed. The same seed produces the same faults.
+    ///   - percent: The percentage of answers that get a fault.
+    ///   - faults: The faults to choose from.
     public func injectRandomly(seed: UInt64, percent: Int, _ faults: [FakeFault] = FakeFault.allCases) {
         state.withLock { $0.faults.addRandom(seed: seed, percent: percent, faults) }
     }
@@ -199,13 +199,13 @@ public final class FakeAppStore: Sendable {
     /// Ends all faults.
     public func endFaults() { state.withLock { $0.faults = FaultPlan() } }
 
-    /// The number of requests that had a valid token, by endpoint.
+    /// The number of requests with a valid token, by endpoint.
     public var requestCounts: [Endpoint: Int] { state.withLock(\.requestCounts) }
 
     // MARK: Clients
 
-    /// A verifier that trusts its root, for its app and environment. It refuses dates in the future of the store's
-    /// clock.
+    /// Returns a verifier that trusts the store's root, for its app and environment. It refuses dates that are in the
+    /// future by the store's clock.
     public func verifier() throws(VerificationError) -> AppStoreVerifier {
         var policy = VerificationPolicy(bundleIDs: [options.bundleID], environments: [environment])
         policy.allowsFutureDates = false
@@ -215,7 +215,7 @@ public final class FakeAppStore: Sendable {
 }
 
 extension FakeAppStore {
-    /// Returns the file of the root that a tested backend must trust, in DER or PEM.
+    /// Returns the root that a tested backend must trust, as a DER or PEM file.
     package func rootFile(isPEM: Bool) -> [UInt8] {
         let root = authority.root.certificate
         guard isPEM else { return root }
@@ -227,7 +227,7 @@ extension FakeAppStore {
         return Array((lines + "-----END CERTIFICATE-----\n").utf8)
     }
 
-    /// Returns a date such as `2026-01-31T12:00:00Z`; `nil` for another text.
+    /// Returns a date such as `2026-01-31T12:00:00Z`, or `nil` for any other text.
     package static func date(_ text: String) -> Instant? { Instant(rfc3339: text) }
 }
 
@@ -236,9 +236,9 @@ extension FakeAppStore.State {
 
     var now: Instant { date ?? .now }
 
-    /// Counts a request, unless the limit of the hour is reached.
+    /// Counts a request, unless the limit for the hour has been reached.
     ///
-    /// - Returns: The end of the hour if it is.
+    /// - Returns: The end of the hour if the limit has been reached.
     mutating func spend(_ endpoint: FakeAppStore.Endpoint, limit: Int) -> Instant? {
         let hour = now.secondsSince1970 / 3600
         let spent = spent[endpoint]
@@ -250,7 +250,7 @@ extension FakeAppStore.State {
 }
 
 extension String {
-    /// Whether it can be a transaction id.
+    /// Whether this text has the form of a transaction id.
     var isNumber: Bool {
         1...20 ~= utf8.count && utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
     }

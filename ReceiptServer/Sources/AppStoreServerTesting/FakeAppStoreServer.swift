@@ -10,21 +10,21 @@ import Musl
 import Darwin
 #endif
 
-/// A ``FakeAppStore`` behind HTTP on this machine, with the paths under `/fake/` by which tests in any language change
-/// it.
+/// A ``FakeAppStore`` served over HTTP on this machine, with the paths under `/fake/` that tests in any language use to
+/// change it.
 ///
-/// It also sends notifications, a few times a second. It stops when it is released.
+/// It also sends notifications a few times a second. It stops when it is released.
 public final class FakeAppStoreServer: Sendable {
     /// The store.
     public let store: FakeAppStore
     private let listener: LoopbackListener
     private let stopped = Atomic<Bool>(false)
 
-    /// Starts to listen on 127.0.0.1.
+    /// Starts listening on 127.0.0.1.
     ///
     /// - Parameters:
     ///   - store: The store.
-    ///   - port: The port; 0 for any free one.
+    ///   - port: The port, or 0 for any free port.
     /// - Throws: ``PortTaken``.
     public init(_ store: FakeAppStore, port: UInt16 = 0) throws(PortTaken) {
         let control = FakeControl(store: store)
@@ -57,14 +57,14 @@ public final class FakeAppStoreServer: Sendable {
     /// The URL, such as `http://127.0.0.1:8088`.
     public var url: String { "http://127.0.0.1:\(port)" }
 
-    /// The options of a client that asks this server.
+    /// The options of a client that uses this server.
     public var clientOptions: AppStoreServerClient.Options {
         var options = AppStoreServerClient.Options()
         options.loopbackURL = url
         return options
     }
 
-    /// Another program listens on a port.
+    /// Another program is listening on the port.
     public struct PortTaken: Error, Hashable, Sendable {
         /// The port.
         public let port: UInt16
@@ -78,7 +78,7 @@ public enum NotificationReceivers {
     ///
     /// - Parameters:
     ///   - url: An `http:` or `https:` URL.
-    ///   - timeLimit: How long the receiver may take.
+    ///   - timeLimit: The maximum time for the receiver's answer.
     public static func http(_ url: String, timeLimit: Duration = .seconds(30)) -> NotificationReceiver {
         let transport = HTTPTransport(timeLimit: timeLimit, maximumByteCount: 1 << 20, isLoopback: true)
         return { payload in

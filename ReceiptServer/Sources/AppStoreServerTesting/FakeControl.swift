@@ -3,12 +3,12 @@ import AppStoreReceiptTesting
 import AppStoreServerAPI
 import StrictText
 
-/// The paths under `/fake/`, by which tests in any language make purchases, move the clock and order faults. Each takes
+/// The paths under `/fake/` that tests in any language use to make purchases, set the clock and add faults. Each takes
 /// a JSON object and answers with one.
 struct FakeControl: Sendable {
     let store: FakeAppStore
 
-    /// The reason a request is refused, in words.
+    /// The reason a request is refused, as a message.
     private struct Problem: Error {
         let message: String
 
@@ -65,7 +65,7 @@ struct FakeControl: Sendable {
         ]
     }
 
-    /// The date in a member; the store's clock without one.
+    /// Returns the date in a member, or the date of the store's clock if there is none.
     private func date(_ members: FlatJSON) throws(Problem) -> Instant {
         guard members.has("date") else { return store.now }
         guard let date = members.string("date").flatMap({ Instant(rfc3339: $0) }) else {
@@ -139,7 +139,7 @@ struct FakeControl: Sendable {
         throw Problem("'period' must be a duration such as P1M, P1W, P1Y or PT5M")
     }
 
-    /// What a client of the fake needs of a new transaction.
+    /// Returns the members of a new transaction that a client of the fake needs.
     private func description(of transaction: PurchaseHistory.Transaction, _ customer: Int) throws(Problem) -> JSONValue
     {
         var answer: JSONValue = [
@@ -149,7 +149,7 @@ struct FakeControl: Sendable {
             "purchase_date": .string(transaction.purchaseDate.description),
         ]
         answer["expires_date"] = transaction.expiresDate.map { .string($0.description) }
-        // It is what the app gets from StoreKit.
+        // The JWS that the app gets from StoreKit.
         guard let builder = store.histories[customer]?.transaction(transaction, signedAt: store.now) else {
             return answer
         }
@@ -162,7 +162,7 @@ struct FakeControl: Sendable {
         return answer
     }
 
-    /// The transaction that a member names.
+    /// Returns the transaction that a member names.
     private func transaction(_ members: FlatJSON) throws(Problem) -> (Int, PurchaseHistory.Transaction) {
         guard let id = members.string("transaction_id") else { throw Problem("'transaction_id' is required") }
         for (customer, history) in store.histories {
@@ -203,7 +203,7 @@ struct FakeControl: Sendable {
         throw Problem("'invitation_management' must be APPLE or DEVELOPER")
     }
 
-    /// A transaction of a buyer of seats, as it is signed at a date.
+    /// The transaction of a buyer of seats, as signed at a date.
     private struct Seats {
         let customer: Int
         let history: PurchaseHistory
@@ -231,7 +231,7 @@ struct FakeControl: Sendable {
             customer: customer, history: history, transaction: transaction, subscription: subscription, info: info)
     }
 
-    /// The buyer adds seats, wants another number of them from the next period on, or gets some refunded; or Apple ends
+    /// Lets the buyer add seats, change their number from the next period on, or get some refunded; or lets Apple end
     /// the claims of seats.
     private func seats(_ members: FlatJSON) throws(Problem) -> JSONValue {
         let date = try date(members)
@@ -275,7 +275,7 @@ struct FakeControl: Sendable {
 
     private static let assignNames = ["transaction_id", "customer", "revoke", "date"]
 
-    /// The buyer assigns a seat to a member, or takes it back.
+    /// Lets the buyer assign a seat to a member, or revoke it.
     private func assign(_ members: FlatJSON) throws(Problem) -> JSONValue {
         let date = try date(members)
         if members.boolean("revoke") ?? false {
@@ -300,11 +300,11 @@ struct FakeControl: Sendable {
         return try description(of: transaction, Int(member))
     }
 
-    // MARK: What Apple asks
+    // MARK: Requests from Apple
 
     private static let consumptionNames = ["transaction_id", "reason", "date"]
 
-    /// The customer asks for a refund, and Apple for what was consumed.
+    /// Lets the customer request a refund, so that Apple sends a `CONSUMPTION_REQUEST`.
     private func requestConsumption(_ members: FlatJSON) throws(Problem) -> JSONValue {
         let (customer, transaction) = try transaction(members)
         let date = try date(members)
@@ -318,8 +318,8 @@ struct FakeControl: Sendable {
 
     private static let retentionNames = ["transaction_id", "locale"]
 
-    /// What Apple sends to the real-time URL when a customer is about to cancel. A test passes it on: the URL of a test
-    /// is seldom one that Apple accepts.
+    /// Returns the request that Apple sends to the real-time URL when a customer is about to cancel. The test forwards
+    /// it, because Apple's rules for the URL seldom allow that of a test.
     private func requestRetention(_ members: FlatJSON) throws(Problem) -> JSONValue {
         let (_, transaction) = try transaction(members)
         guard transaction.productType == .autoRenewableSubscription else {
@@ -348,7 +348,7 @@ struct FakeControl: Sendable {
         else { throw Problem("the transaction is no subscription") }
         let date = members.has("date") ? try self.date(members) : nil
         let next = store.change(customer: customer) { $0.renew(subscription, at: date) }
-        // Without a date, Apple charges when the period ends. Then it must have ended.
+        // Without a date, Apple charges when the period ends, so the clock must be past the end.
         if date == nil, store.now < next.purchaseDate { store.setClock(next.purchaseDate) }
         return try description(of: next, customer)
     }

@@ -1,9 +1,9 @@
 import SeededRandom
 
-/// What can go wrong with an answer. The raw values are the names for `POST /fake/fault`.
+/// A fault of an answer. The raw values are the names for `POST /fake/fault`.
 @nonexhaustive
 public enum FakeFault: String, Sendable, CaseIterable {
-    /// 429 with `Retry-After` in milliseconds since 1970, as Apple sends it: in a minute.
+    /// 429 with `Retry-After` as Apple sends it, in milliseconds since 1970: one minute from now.
     case rateLimit = "rate-limit"
     /// 429 with `Retry-After` in seconds.
     case rateLimitSeconds = "rate-limit-seconds"
@@ -19,47 +19,47 @@ public enum FakeFault: String, Sendable, CaseIterable {
     case unavailable
     /// 401 without a body.
     case unauthorized
-    /// The answer comes after ``FakeAppStore/Options/slowTime``.
+    /// The answer is delayed by ``FakeAppStore/Options/slowTime``.
     case slow
     /// The connection ends within the body.
     case tornBody = "torn-body"
     /// The connection ends within the headers.
     case tornHeader = "torn-header"
-    /// The connection ends when it is used again.
+    /// The connection ends when it is reused.
     case closeOnReuse = "close-on-reuse"
-    /// A body in gzip, which nobody asked for.
+    /// A gzip body that wasn't requested.
     case gzip
     /// 302 to another port.
     case redirect
-    /// 10 MiB.
+    /// A body of 10 MiB.
     case huge
-    /// JSON with a member that is there twice.
+    /// JSON with a repeated member.
     case doubleMember = "double-member"
     /// `Content-Type: application/json; charset=utf-8`.
     case charset
     /// One bit of each signature is changed.
     case changedSignature = "changed-signature"
-    /// What is signed is of another app.
+    /// The signed items belong to another app.
     case otherApp = "other-app"
-    /// What is signed is of another environment.
+    /// The signed items belong to another environment.
     case otherEnvironment = "other-environment"
-    /// What is signed is signed under a root of somebody else.
+    /// The items are signed under an untrusted root.
     case untrustedRoot = "untrusted-root"
-    /// What is signed is signed a day in the future.
+    /// The items are signed with a date one day in the future.
     case future
-    /// A transaction that nobody asked about.
+    /// A transaction other than the requested one.
     case otherTransaction = "other-transaction"
     /// The first page again, with another token.
     case pageRepeated = "page-repeated"
     /// The token of the request again.
     case tokenLooped = "token-looped"
-    /// A page is left out.
+    /// A page is missing.
     case pageLost = "page-lost"
-    /// The items of the page are in the reverse order.
+    /// The items on the page are in reverse order.
     case reversed
     /// An item of an earlier page again.
     case windowChanging = "window-changing"
-    /// 404 with 4040010, although it is there.
+    /// 404 with 4040010, although the transaction exists.
     case notFound = "not-found"
     /// The fake's clock is 10 minutes fast when it checks the token.
     case clockFast = "clock-fast"
@@ -67,7 +67,7 @@ public enum FakeFault: String, Sendable, CaseIterable {
     case clockSlow = "clock-slow"
 }
 
-/// Which faults come when.
+/// The faults to come, and their order.
 struct FaultPlan {
     private struct Ordered {
         let fault: FakeFault

@@ -7,9 +7,9 @@ public struct FakeRequest: Sendable {
     public var method: String
     /// The path without the query.
     public var path: String
-    /// The members of the query, decoded. A name may be repeated.
+    /// The query items, decoded. A name can be repeated.
     public var query: [(name: String, value: String)]
-    /// The value of the header `Authorization`; `nil` if there is none.
+    /// The value of the `Authorization` header, or `nil` if there is none.
     public var authorization: String?
     /// The body.
     public var body: [UInt8]
@@ -39,20 +39,20 @@ public struct FakeAnswer: Sendable {
     public var headers: [(name: String, value: String)] = []
     /// The body.
     public var body: [UInt8]
-    /// How it is sent.
+    /// The way to send it.
     public var delivery = Delivery.whole
 
-    /// How a fault sends an answer.
+    /// The way an answer is sent, which faults change.
     public enum Delivery: Hashable, Sendable {
-        /// At once, as a whole.
+        /// Immediately and completely.
         case whole
-        /// After a wait.
+        /// Completely, after a delay.
         case slow(Duration)
-        /// Half of the body, and the end of the connection.
+        /// Half of the body, then the connection ends.
         case tornBody
-        /// Half of the headers, and the end of the connection.
+        /// Half of the headers, then the connection ends.
         case tornHeader
-        /// Whole. The next request on the connection finds its end.
+        /// Completely. The connection ends at the next request.
         case closeOnReuse
     }
 
@@ -69,7 +69,7 @@ public struct FakeAnswer: Sendable {
     }
 }
 
-/// The reason the fake App Store answers with an error.
+/// An error that the fake App Store answers with.
 struct FakeRefusal: Error {
     let code: Int64
     let message: String
@@ -84,7 +84,7 @@ struct FakeRefusal: Error {
             status: Int(code / 10_000), ["errorCode": .integer(code), "errorMessage": .string(message)])
     }
 
-    /// Whether it says that the subscription is not eligible.
+    /// Whether the error is about an ineligible subscription.
     var isIneligible: Bool { code / 10_000 == 403 }
 
     static let badRequest = FakeRefusal(4_000_000, "Bad request.")

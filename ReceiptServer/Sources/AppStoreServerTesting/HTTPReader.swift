@@ -11,17 +11,17 @@ import StrictText
 struct HTTPReader {
     private let connection: CInt
     private var buffer: [UInt8] = []
-    /// Whether the client expects the end of the connection after the answer to the last request: PHP's
-    /// `file_get_contents` waits for it.
+    /// Whether the client expects the connection to end after the answer to the last request. PHP's `file_get_contents`
+    /// waits for that.
     private(set) var isLast = false
 
     private static let maximumHeadByteCount = 64 << 10
-    // A PNG for retention messages is the largest body.
+    // The largest body is a PNG for retention messages.
     private static let maximumBodyByteCount = 32 << 20
 
     init(_ connection: CInt) { self.connection = connection }
 
-    /// Returns the next request; `nil` at the end, and for what is no request.
+    /// Returns the next request, or `nil` at the end or for malformed data.
     mutating func next() -> FakeRequest? {
         guard let head = readHead() else { return nil }
         let lines = head.split(separator: UInt8(ascii: "\n")).map { line in
@@ -78,7 +78,7 @@ struct HTTPReader {
 }
 
 extension FakeRequest {
-    /// - Parameter target: The path, and the query if there is one.
+    /// - Parameter target: The path, followed by the query if there is one.
     init(_ method: String, target: [UInt8]) {
         let parts = target.split(separator: UInt8(ascii: "?"), maxSplits: 1)
         self.init(
@@ -86,7 +86,7 @@ extension FakeRequest {
             query: parts.count > 1 ? Self.query(parts[1]) : [])
     }
 
-    /// Reads a query, in which `+` is a space as in a form.
+    /// Parses a query, in which `+` is a space as in a form.
     private static func query(_ text: some Sequence<UInt8>) -> [(name: String, value: String)] {
         Array(text).split(separator: UInt8(ascii: "&")).map { member in
             let parts = member.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)

@@ -2,9 +2,9 @@ import AppStoreReceiptTesting
 import StrictText
 
 extension JSONValue {
-    /// Reads a JSON text. A `null` is no member.
+    /// Parses a JSON text. Members that are `null` are omitted.
     ///
-    /// - Returns: `nil` for another text, also with a repeated name or a number that is no integer.
+    /// - Returns: `nil` if the text isn't JSON, has a repeated name, or has a number that isn't an integer.
     init?(json: [UInt8]) {
         var value: JSONValue?
         do throws(JSONError) {
@@ -16,7 +16,7 @@ extension JSONValue {
         self = value
     }
 
-    /// The cursor limits the depth.
+    /// Recursion is safe: the cursor limits the depth.
     private static func read(_ cursor: inout JSONCursor) throws(JSONError) -> JSONValue? {
         switch try cursor.peekType() {
         case .string: return .string(try cursor.readString().value)

@@ -8,15 +8,15 @@ import Darwin
 import ServerThreads
 import Synchronization
 
-/// A small HTTP/1.1 listener on 127.0.0.1 that can also break the rules of HTTP, with a thread for each connection.
+/// A small HTTP/1.1 listener on 127.0.0.1 that can also violate HTTP, with one thread for each connection.
 final class LoopbackListener: Sendable {
     let port: UInt16
     private let descriptor: CInt
     private let answer: @Sendable (FakeRequest) -> FakeAnswer
     private let connections = Mutex(Connections())
 
-    /// Descriptors are used and closed under the mutex: the system gives the number of a closed one to the next that is
-    /// opened.
+    /// The open descriptors. They are used and closed only while the mutex is held, because the system reuses the
+    /// number of a closed descriptor.
     private struct Connections {
         var open: Set<CInt> = []
         var isStopping = false
@@ -24,7 +24,7 @@ final class LoopbackListener: Sendable {
         var isClosed = false
     }
 
-    /// - Parameter port: 0 for any free port.
+    /// - Parameter port: The port, or 0 for any free port.
     /// - Returns: `nil` if the port is taken.
     init?(port: UInt16, _ answer: @escaping @Sendable (FakeRequest) -> FakeAnswer) {
         let descriptor = socket(AF_INET, Self.stream, 0)
@@ -88,7 +88,7 @@ final class LoopbackListener: Sendable {
         }
     }
 
-    /// Ends all connections. Accepts no others.
+    /// Ends all connections, and accepts no more.
     func stop() {
         connections.withLock { state in
             state.isStopping = true
@@ -101,7 +101,7 @@ final class LoopbackListener: Sendable {
         var reader = HTTPReader(connection)
         var answer: FakeAnswer?
         while let request = reader.next() {
-            // The request is read, and its connection ends without an answer.
+            // This request was read, but its connection ends without an answer.
             if answer?.delivery == .closeOnReuse { return }
             let next = self.answer(request)
             answer = next
@@ -111,7 +111,7 @@ final class LoopbackListener: Sendable {
 
     private func send(_ answer: FakeAnswer, on connection: CInt) -> Bool {
         if case .slow(let time) = answer.delivery {
-            // In pieces, so that stopping does not wait for it.
+            // Sleep in short intervals, so that stopping doesn't have to wait.
             var rest = Int(time / .milliseconds(1))
             while rest > 0, !connections.withLock(\.isStopping) {
                 usleep(UInt32(min(rest, 50)) * 1000)
@@ -143,7 +143,7 @@ final class LoopbackListener: Sendable {
 
     @unsafe
     private static func send(_ connection: CInt, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
-        // A client that has gone must not end the process by SIGPIPE.
+        // Writing to a closed connection must not end the process with SIGPIPE.
         #if canImport(Darwin)
         unsafe Darwin.send(connection, bytes, count, 0)
         #elseif canImport(Musl)

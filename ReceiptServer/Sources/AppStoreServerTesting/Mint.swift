@@ -1,7 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 
-/// Signs what is in one answer, with its fault.
+/// Signs the items of one answer, with its fault.
 struct Mint {
     let store: FakeAppStore
     let fault: FakeFault?
@@ -20,7 +20,7 @@ struct Mint {
         return .string(try finish(builder))
     }
 
-    /// Signs a notification, whose parts are signed already.
+    /// Signs a notification whose parts are already signed.
     func signNotification(_ builder: JWSBuilder) throws(FakeRefusal) -> JSONValue {
         var builder = builder
         switch fault {
@@ -43,7 +43,7 @@ struct Mint {
             throw .internalError
         }
         guard fault == .changedSignature else { return jws }
-        // In the middle of the signature, so that it stays base64 without spare bits.
+        // Change a byte in the middle of the signature: the last character of base64 can have unused bits.
         var bytes = Array(jws.utf8)
         let place = bytes.count - 40
         bytes[place] = bytes[place] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
@@ -52,7 +52,7 @@ struct Mint {
 }
 
 extension AppStoreEnvironment {
-    /// The name in Apple's answers.
+    /// The environment's name in Apple's answers.
     var name: String {
         switch self {
         case .production: "Production"

@@ -3,8 +3,8 @@ import LibcryptoHandles
 @_spi(Surfaces) import SpanPKCS7
 import StrictText
 
-/// Checks bearer tokens as Apple documents them: ES256, `kid`, `iss`, `aud`, `bid`, and an expiry at most 60 minutes
-/// after `iat`, or after now without it.
+/// Checks bearer tokens as Apple documents: ES256, `kid`, `iss`, `aud`, `bid`, and an expiry at most 60 minutes after
+/// `iat` or, without `iat`, after now.
 ///
 /// Source: Apple, "Generating JSON Web Tokens for API requests".
 final class TokenCheck: Sendable {
@@ -25,7 +25,7 @@ final class TokenCheck: Sendable {
     private static let scheme = "Bearer "
     private static let maximumLifetime = Duration.seconds(3600)
 
-    /// Whether a header `Authorization` allows a request.
+    /// Returns whether an `Authorization` header allows a request.
     func allows(_ authorization: String?, at now: Instant) -> Bool {
         guard let authorization, authorization.utf8.starts(with: Self.scheme.utf8) else { return false }
         let token = Array(authorization.utf8.dropFirst(Self.scheme.utf8.count))
@@ -60,7 +60,7 @@ final class TokenCheck: Sendable {
             && start <= now && now < end && end - start <= Self.maximumLifetime
     }
 
-    /// - Parameter signature: r and s, with 32 bytes each (RFC 7518, 3.4).
+    /// - Parameter signature: r and s, of 32 bytes each (RFC 7518, 3.4).
     private func isSignature(_ signature: [UInt8], of bytes: [UInt8]) -> Bool {
         guard signature.count == 64 else { return false }
         let encoded = ECDSASignatureValue.encoded(fixedLength: signature.span)
@@ -84,7 +84,7 @@ struct FlatJSON {
 
     private(set) var members: [(name: String, value: Value)] = []
 
-    /// - Returns: `nil` for another text, also with a repeated name. A `null` is no member.
+    /// - Returns: `nil` if the text isn't such an object, or has a repeated name. Members that are `null` are omitted.
     init?(_ json: [UInt8]) {
         var members: [(name: String, value: Value)] = []
         do throws(JSONError) {
