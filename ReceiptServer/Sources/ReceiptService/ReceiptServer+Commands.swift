@@ -2,7 +2,7 @@ import HTTPService
 import LedgerService
 
 extension ReceiptServer {
-    /// The commands of the executable beside serving.
+    /// The commands of the executable other than running the service.
     enum Command: String, CaseIterable {
         case initialize = "init"
         case `import`
@@ -21,7 +21,7 @@ extension ReceiptServer {
             return OptionTable(evidence + own, command: "receipt-server \(rawValue)")
         }
 
-        /// Without the name of the executable.
+        /// The usage without the name of the executable.
         var usage: String {
             switch self {
             case .initialize: "init --ledger FILE|URI"
@@ -82,7 +82,7 @@ extension ReceiptServer {
         }
     }
 
-    /// What precedes the options.
+    /// The introduction to the options in the help text.
     static let optionsHelp = """
         Options, each with the environment variable that has the same effect. A variable separates several
         values by commas. An option on the command line counts instead of its variable.

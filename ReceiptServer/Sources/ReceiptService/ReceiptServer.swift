@@ -74,14 +74,14 @@ package enum ReceiptServer {
 
     /// Runs the command.
     ///
-    /// - Parameter print: Prints to standard output or, for an error, to standard error.
+    /// - Parameter print: Prints to standard output, or to standard error if `isError` is `true`.
     /// - Returns: The exit status.
     package static func run(
         _ arguments: [String], environment: (String) -> String?, print: @escaping (String, _ isError: Bool) -> Void
     ) -> Int32 {
         do throws(ConfigurationError) {
             let command = arguments.first.flatMap(Command.init)
-            // Whatever else is wrong, these are answered.
+            // Answer these even if other arguments are wrong.
             if arguments.contains("--help") {
                 print(command?.help ?? help, false)
                 return 0
@@ -100,7 +100,7 @@ package enum ReceiptServer {
             let log = ServiceLog(detail: try detail(values))
             let support = try SupportConfiguration(values)
             let state = ServiceState()
-            // Before the ledger: a server that does not start makes no tables.
+            // Do this before opening the ledger: a server that can't start must not create tables.
             var service = try Service(values, RouteTable(healthRoutes(state)), log, state)
             try service.checkAddresses(and: [support?.address].compactMap(\.self))
             let receipts = try ReceiptRoutes(configuration)

@@ -1,7 +1,7 @@
 @_spi(Surfaces) import AppStoreReceipt
 import HTTPService
 
-/// The certificates that options name by their files.
+/// Reads the certificate files that options name.
 enum CertificateFiles {
     static func anchors(in file: String) throws(ConfigurationError) -> [TrustAnchor] { try read(file).certificates }
 
@@ -19,7 +19,7 @@ enum CertificateFiles {
         }
     }
 
-    /// The fingerprints that a value of `--distrust` names.
+    /// Returns the fingerprints that a value of `--distrust` names, directly or in a file.
     static func fingerprints(_ value: String) throws(ConfigurationError) -> [Fingerprint] {
         if let fingerprint = Fingerprint(value) { return [fingerprint] }
         guard let fingerprints = try read(value).fingerprints else {

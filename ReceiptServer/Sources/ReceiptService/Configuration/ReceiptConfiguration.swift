@@ -1,13 +1,13 @@
 @_spi(Surfaces) package import AppStoreReceipt
 package import HTTPService
 
-/// What the service accepts, and whose signatures it trusts.
+/// The evidence that the service accepts, and the roots that it trusts.
 package struct ReceiptConfiguration: Sendable {
     package var policy: VerificationPolicy
     package var trust: AppStoreTrust
-    /// Whether answers of verifyReceipt have `latest_receipt_info`, with what the receipt says.
+    /// Whether verifyReceipt answers include `latest_receipt_info`, filled from the receipt.
     package var fillsLatestReceiptInfo = false
-    /// The types of products by their ids, for purchases whose evidence does not say the type.
+    /// The types of products by product id, for purchases whose evidence doesn't contain the type.
     package var productTypes: ProductCatalog = [:]
 
     package init(policy: VerificationPolicy, trust: AppStoreTrust = .apple) {
@@ -15,7 +15,7 @@ package struct ReceiptConfiguration: Sendable {
         self.trust = trust
     }
 
-    /// The library's settings, in the words of the command `receipt`, and the options of this service.
+    /// The library's settings, named as in the command `receipt`, and the options of this service.
     package static let options: [OptionTable.Option] =
         VerifierSetting.onCommandLine(of: .server).compactMap { setting in
             setting.name(on: .server).map {
@@ -28,7 +28,7 @@ package struct ReceiptConfiguration: Sendable {
                 "Answer /verifyReceipt with a 'latest_receipt_info' that has what the receipt says, which may be old.")
         ]
 
-    /// What the log says when the service starts.
+    /// The members about the configuration in the log's `start` line.
     var summary: [(StaticString, ServiceLog.Value)] {
         let roots =
             switch trust {
@@ -42,7 +42,7 @@ package struct ReceiptConfiguration: Sendable {
         ]
     }
 
-    /// Reads the configuration that options name, with the files among them.
+    /// Reads the configuration that the options describe, including the files that they name.
     package init(_ values: OptionTable.Values) throws(ConfigurationError) {
         func given(_ setting: VerifierSetting) -> [String] { setting.name(on: .server).map(values.all) ?? [] }
         if let (first, second) = VerifierSetting.conflict(where: { !given($0).isEmpty }),
@@ -69,7 +69,7 @@ package struct ReceiptConfiguration: Sendable {
             for fingerprint in try CertificateFiles.fingerprints(value) { settings.addDistrusted(fingerprint) }
         } else if setting.takesFiles {
             for anchor in try CertificateFiles.anchors(in: value) {
-                // Apple's marker makes an intermediate one of transaction receipts.
+                // An intermediate with Apple's marker is an issuer of transaction receipts, not a root.
                 if setting == .roots, let issuer = try? TransactionReceiptIssuer(der: anchor.der),
                     !issuer.versions.isEmpty
                 {

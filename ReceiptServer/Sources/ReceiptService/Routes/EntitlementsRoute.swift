@@ -2,11 +2,11 @@
 import HTTPService
 import StrictText
 
-/// `POST /v1/entitlements`: the evidence of one customer, and what it entitles to at a date.
+/// The route `POST /v1/entitlements`: takes the evidence of one customer, and returns its entitlements at a date.
 ///
-/// If a piece is refused, the items of the others are in the answer, and the HTTP status is that of the worst refusal.
-/// It is 500 only if the host could not verify a piece: signed contents that cannot be read are a refusal of their
-/// piece alone.
+/// If a piece is refused, the answer contains the items of the others, and the HTTP status of the worst refusal. The
+/// status is 500 only if the host couldn't verify a piece. If signed contents can't be read, only their piece is
+/// refused.
 func entitlementsRoute(
     _ verifier: AppStoreVerifier, productTypes: ProductCatalog
 ) -> Route {
@@ -19,8 +19,8 @@ func entitlementsRoute(
     }
 }
 
-/// `{"evidence":["…",…],"at":"2025-01-31T12:00:00Z"}`. One piece may stand without the array, and without a date it is
-/// now.
+/// `{"evidence":["…",…],"at":"2025-01-31T12:00:00Z"}`. A single piece can be given without the array. The default date
+/// is now.
 struct EntitlementsRequest {
     private(set) var evidence: [[UInt8]] = []
     private(set) var date: Instant?
@@ -66,7 +66,7 @@ struct EntitlementsRequest {
     }
 }
 
-/// The reasons for which evidence is not looked at.
+/// The reasons for which evidence isn't examined.
 enum EvidenceFault: String, ServiceFault {
     case missingEvidence = "missing-evidence"
     case tooMuchEvidence = "too-much-evidence"

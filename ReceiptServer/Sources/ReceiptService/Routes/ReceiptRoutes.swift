@@ -1,14 +1,14 @@
 @_spi(Surfaces) package import AppStoreReceipt
 package import HTTPService
 
-/// The routes that verify, with their verifiers.
+/// The routes that verify evidence, with their verifiers.
 package struct ReceiptRoutes: Sendable {
     /// The verifier of `/v1`.
     package let verifier: AppStoreVerifier
     private let productTypes: ProductCatalog
     private let responders: [(path: String, responder: VerifyReceiptResponder)]
 
-    /// - Throws: The fault of a configuration that can accept nothing, or of a host that cannot verify.
+    /// - Throws: An error if the configuration can accept nothing, or if this host can't verify.
     package init(_ configuration: ReceiptConfiguration) throws(ConfigurationError) {
         productTypes = configuration.productTypes
         do throws(VerificationError) {
@@ -25,7 +25,7 @@ package struct ReceiptRoutes: Sendable {
         ]
     }
 
-    /// One responder for the environments of the configuration, and one for each of Apple's two servers.
+    /// Returns one responder for the configured environments, and one for each of Apple's two servers.
     private static func responders(
         _ configuration: ReceiptConfiguration
     ) throws(VerificationError) -> [(String, VerifyReceiptResponder)] {
@@ -38,7 +38,7 @@ package struct ReceiptRoutes: Sendable {
         }
         let environments = configuration.policy.acceptedEnvironments
         var responders = [("/verifyReceipt", try responder(environments))]
-        // What Xcode signs is of neither environment.
+        // Xcode's evidence belongs to neither environment.
         let isOfApple = environments.isSubset(of: [.production, .sandbox])
         for (name, environment) in [("production", AppStoreEnvironment.production), ("sandbox", .sandbox)] {
             let own: Set = [environment]
@@ -48,9 +48,9 @@ package struct ReceiptRoutes: Sendable {
         return responders
     }
 
-    /// The verdicts of all verifiers.
+    /// Returns the verdicts of all verifiers.
     ///
-    /// - Parameter countedApart: Those that another metric counts, by their codes.
+    /// - Parameter countedApart: The verdicts that another metric counts, by code.
     package func metrics(without countedApart: [VerificationError.Code: UInt64] = [:]) -> [MetricFamily] {
         var all = verifier.counts
         var refused = all.refused
@@ -58,7 +58,7 @@ package struct ReceiptRoutes: Sendable {
             if let known = refused[code] { refused[code] = known - min(known, count) }
         }
         var seen: Set<String> = []
-        // A responder that stands at two paths has one verifier.
+        // A responder with two paths has only one verifier.
         for (_, responder) in responders
         where seen.insert(responder.environments.map(\.rawValue).sorted().joined()).inserted {
             let counts = responder.counts
@@ -68,7 +68,7 @@ package struct ReceiptRoutes: Sendable {
         var verdicts = MetricFamily(
             .counter, "receipt_server_verdicts_total", "Verdicts on evidence, by code; 'verified' for genuine evidence."
         )
-        // An alarm sees the first of these, because it increases a counter that was there.
+        // Start these counters at 0, so that an alarm notices the first increase.
         let alarms: [VerificationError.Code] = [.libcryptoFailure, .outOfMemory, .algorithmUnavailable]
         for code in alarms { refused[code, default: 0] += 0 }
         verdicts.add(all.verified, [("code", "verified")])

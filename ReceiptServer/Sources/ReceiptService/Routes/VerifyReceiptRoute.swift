@@ -2,8 +2,8 @@ import AppStoreReceipt
 import HTTPService
 import StrictText
 
-/// Apple's endpoint: the HTTP status is 200, and `status` in the body says what is wrong, also for another method than
-/// `POST` (21000).
+/// Returns the route for Apple's endpoint. The HTTP status is always 200, and `status` in the body says what is wrong,
+/// including a method other than `POST` (21000).
 func verifyReceiptRoute(_ path: String, _ responder: VerifyReceiptResponder) -> Route {
     Route(.any, path) { request in
         guard request.method.hasSameBytes(as: "POST") else {
