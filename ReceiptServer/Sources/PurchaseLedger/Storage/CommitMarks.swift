@@ -1,14 +1,14 @@
 /// Marker rows that show whether a transaction committed when the reply to COMMIT was lost.
 ///
-/// A transaction leaves a row with a number of its own, which is committed with it. To find out, insert a row with the
-/// same number: only one of the two can exist. So a transaction that was not committed by then never will be, however
-/// late its statements arrive. A number of the server's own, such as that of `pg_current_xact_id()`, would not do:
-/// after a crash or a failover, another transaction can have it.
+/// Each transaction inserts a row with a random number, and both are committed together. To find out whether it
+/// committed, insert a row with the same number: only one of the two can exist. A transaction that hasn't committed by
+/// then never will, however late its statements arrive. The server's own number, from `pg_current_xact_id()`, isn't
+/// suitable, because it can be reused after a crash or a failover.
 ///
-/// A connection removes its last row with its next transaction. Rows of lost connections are removed when a server
-/// starts a week later, when they are no longer needed.
+/// A connection removes its last row in its next transaction. Rows of lost connections are removed when a server starts
+/// a week later, when they are no longer needed.
 enum CommitMarks {
-    /// SQLite answers in the process that asks.
+    /// Returns the statements that create the table. SQLite runs in the same process and needs none.
     static func tables(_ dialect: SQLDialect) -> [String] {
         guard dialect.isServer else { return [] }
         return [
@@ -19,19 +19,19 @@ enum CommitMarks {
         ]
     }
 
-    /// Removes what is a week old.
+    /// Removes rows that are a week old.
     static func clean(_ connection: any SQLConnection) throws(LedgerError) {
         guard connection.dialect.isServer else { return }
         try connection.run("DELETE FROM commit_marks WHERE made_at < now() - interval '7 days'")
     }
 
-    /// A number that no other transaction has. If one has it all the same, that is a conflict of the two.
+    /// Returns a random number. If two transactions have the same number, they conflict.
     static func make() -> Int64 { .random(in: .min ... .max) }
 
-    /// What a transaction runs before its commit. The first statement has a row if the mark was left: a transaction
-    /// that wrote nothing leaves none.
+    /// Returns the statements that a transaction runs before its commit. The first returns a row if it left the mark: a
+    /// transaction that wrote nothing leaves none.
     ///
-    /// - Parameter last: The mark that the connection has left before.
+    /// - Parameter last: The previous mark of the connection.
     static func leave(_ mark: Int64, removing last: Int64?) -> [SQLStatement] {
         let hasWritten = "pg_current_xact_id_if_assigned() IS NOT NULL"
         let leave = SQLStatement(
@@ -41,10 +41,10 @@ enum CommitMarks {
     }
 
     #if PostgreSQL
-    /// Whether a transaction was committed. If it was not, it never will be.
+    /// Returns whether a transaction was committed. If it wasn't, it never will be.
     ///
-    /// Waits for a transaction that is being committed. Since it writes, its own commit waits for the disks, and the
-    /// standbys, that the other one waited for.
+    /// It waits for a transaction whose commit is in progress. Because it writes a row itself, its commit waits for the
+    /// same disks and standbys as the other commit.
     static func isCommitted(_ mark: Int64, _ connection: PostgreSQLConnection) throws(LedgerError) -> Bool {
         connection.begin("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
         let rows = try connection.run(

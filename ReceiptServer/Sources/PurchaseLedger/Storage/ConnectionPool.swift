@@ -1,17 +1,17 @@
 import ServerThreads
 
-/// A limited number of connections. One thread at a time uses each.
+/// A limited number of connections, each used by one thread at a time.
 final class ConnectionPool<Connection>: @unchecked Sendable {
     private let monitor = Monitor()
-    /// Within the monitor.
+    /// The state below is guarded by the monitor.
     private var idle: [Connection] = []
-    /// How many more may be made.
+    /// The number of further connections that can be made.
     private var remaining: Int
     private let patience: Duration
     private let make: @Sendable () throws(LedgerError) -> Connection
 
     /// - Parameters:
-    ///   - patience: how long a thread waits for a connection.
+    ///   - patience: The maximum time that a thread waits for a connection.
     init(
         limit: Int, patience: Duration = .seconds(5), make: @escaping @Sendable () throws(LedgerError) -> Connection
     ) {
@@ -20,9 +20,9 @@ final class ConnectionPool<Connection>: @unchecked Sendable {
         self.make = make
     }
 
-    /// Runs `body` with a connection, which is dropped if `isUsable` says so afterwards.
+    /// Runs `body` with a connection, and drops the connection if `isUsable` then returns `false`.
     ///
-    /// - Throws: `store-unavailable` if none is free in time, or what `body` throws.
+    /// - Throws: `store-unavailable` if no connection is free in time, or the error that `body` throws.
     func withConnection<Result>(
         isUsable: (Connection) -> Bool, _ body: (Connection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
@@ -31,7 +31,7 @@ final class ConnectionPool<Connection>: @unchecked Sendable {
         return try body(connection)
     }
 
-    /// Runs `body` as ``withConnection(isUsable:_:)`` does if a connection is idle; otherwise returns `nil` at once.
+    /// Runs `body` like ``withConnection(isUsable:_:)`` if a connection is idle; otherwise returns `nil` immediately.
     func withIdleConnection<Result>(
         isUsable: (Connection) -> Bool, _ body: (Connection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result? {
@@ -61,7 +61,7 @@ final class ConnectionPool<Connection>: @unchecked Sendable {
         }
     }
 
-    /// - Parameter connection: `nil` for one that was dropped, in whose place another may be made.
+    /// - Parameter connection: The connection, or `nil` if it was dropped, so that another can be made.
     private func give(_ connection: Connection?) {
         monitor.locked {
             if let connection { idle.append(connection) } else { remaining += 1 }

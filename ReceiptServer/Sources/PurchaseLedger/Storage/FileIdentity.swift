@@ -6,24 +6,24 @@ import Musl
 import Darwin
 #endif
 
-/// What a path leads to. The path of an open file leads to another file, or to none, once the file is deleted or
-/// replaced.
+/// The identity of the file at a path. After a file is deleted or replaced, its path leads to no file or to a different
+/// one, even while the file is open.
 struct FileIdentity: Equatable {
     private let device: UInt64
     private let inode: UInt64
 
-    /// Returns `nil` if the path leads to no file.
+    /// Returns `nil` if there is no file at the path.
     init?(path: String) {
         var status = stat()
         guard unsafe stat(path, &status) == 0 else { return nil }
         self.init(status)
     }
 
-    /// The path of a file without links, beside which SQLite has its log. The file need not be there: a link can lead
-    /// to one that was deleted.
+    /// Returns the path without symbolic links. SQLite keeps its log beside that path. The file need not exist: a link
+    /// can lead to a deleted file.
     static func resolved(_ path: String) -> String {
         var path = path
-        // As many as the kernel follows.
+        // The kernel's own limit on links.
         for _ in 0..<40 {
             if let resolved = unsafe realpath(path, nil) {
                 defer { unsafe free(resolved) }
@@ -57,7 +57,7 @@ struct FileIdentity: Equatable {
         inode = UInt64(truncatingIfNeeded: status.st_ino)
     }
 
-    /// The number of bytes of a file; 0 if there is none.
+    /// Returns the size of a file in bytes, or 0 if there is none.
     static func byteCount(_ path: String) -> Int {
         var status = stat()
         return unsafe stat(path, &status) == 0 ? Int(status.st_size) : 0

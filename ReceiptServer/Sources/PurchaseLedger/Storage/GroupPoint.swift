@@ -1,18 +1,18 @@
 import ServerThreads
 
-/// A point in the work of a group at which a test can end the process. Only the programs of this package can watch it.
+/// A point in the work of a group at which a test can end the process. Only this package's programs can watch it.
 package enum GroupPoint: String, CaseIterable, Sendable {
-    /// A member was decided, and what is to be written for it is known.
+    /// A member's request was decided, and its changes are known.
     case member
-    /// All was written, and nothing committed.
+    /// All changes were written, but not committed.
     case written
-    /// It was committed, and nobody answered.
+    /// The changes were committed, but no member was answered.
     case committed
 
     /// Observes the points that are passed.
     package final class Watcher: @unchecked Sendable {
         private let monitor = Monitor()
-        /// Within the monitor.
+        /// Guarded by the monitor.
         private var body: (@Sendable (GroupPoint) -> Void)?
 
         package func set(_ body: (@Sendable (GroupPoint) -> Void)?) { monitor.locked { self.body = body } }

@@ -3,41 +3,41 @@ import ServerThreads
 
 /// The account and the size of a work item, so that no account delays the others.
 struct WorkShare {
-    /// The account that asked; `nil` for Apple's notifications, operators and the ledger itself.
+    /// The account of the request, or `nil` for Apple's notifications, operators and the ledger itself.
     var account: String?
     /// The number of purchases.
     var weight = 1
 }
 
-/// Work that many threads bring at the same time, and that one of them does for all: a thread that finds none at work
-/// leads, and takes the waiting ones into its group.
+/// Combines the work of threads that arrive at the same time, so that one of them does it for all. A thread that finds
+/// no leader becomes the leader, and takes the waiting threads into its group.
 ///
-/// It has no thread of its own. A lone thread leads at once, so that one client is never slower.
+/// The queue has no thread of its own. A lone thread leads immediately, so a single client is never slower.
 final class GroupQueue<Work>: @unchecked Sendable {
     struct Limits {
-        /// How many groups there are at the same time.
+        /// The maximum number of groups at the same time.
         var leaders = 1
-        /// The number of purchases of a group. A member with more is a group of its own.
+        /// The maximum number of purchases in a group. A larger member forms a group of its own.
         var weight = 256
-        /// The number of turns of a round, in which no account has two: who had one does not wait for as long as others
-        /// come.
+        /// The number of turns in a round, in which each account gets at most one. The limit keeps an account from
+        /// waiting as long as new accounts keep arriving.
         var turns = 64
-        /// How long a group takes members.
+        /// The time during which a group takes members.
         var time = Duration.milliseconds(20)
-        /// How long a member waits until a leader takes it.
+        /// The maximum time that a member waits for a leader to take it.
         var patience = Duration.seconds(5)
-        /// How long a member waits until it is answered. Its work may be done all the same.
+        /// The maximum time that a member waits for its answer. Its work may still be done afterwards.
         var answerTime = Duration.seconds(15)
     }
 
     private let limits: Limits
     private let monitor = Monitor()
-    /// Within the monitor.
+    /// The state below is guarded by the monitor.
     private var waiting: [GroupMember<Work>] = []
     private var leaders = 0
-    /// The accounts that had their turn in this round. Work without an account delays no account, and keeps its place.
+    /// The accounts that had their turn in this round. Work without an account isn't limited, and keeps its position.
     private var served: Set<UTF8Bytes> = []
-    /// Whether the last leader had more than a group may have: a smaller one is next.
+    /// Whether the last leader's work exceeded the size of a group. If so, a smaller one is next.
     private var wasLarge = false
 
     init(_ limits: Limits = Limits()) { self.limits = limits }
@@ -45,10 +45,10 @@ final class GroupQueue<Work>: @unchecked Sendable {
     var waitingCount: Int { monitor.locked { waiting.count } }
     var isIdle: Bool { monitor.locked { leaders == 0 } }
 
-    /// Returns when the work is done: by this thread, which then leads, or by another.
+    /// Returns when the work is done, either by this thread as the leader or by another.
     ///
-    /// - Parameter lead: Finishes all members of a group. The caller is the first.
-    /// - Throws: What became of the work, or `store-unavailable` if it was not done in time.
+    /// - Parameter lead: Does and finishes the work of all members of a group. The caller is the first member.
+    /// - Throws: The error from the work, or `store-unavailable` if it wasn't done in time.
     func perform(
         _ work: Work, _ share: WorkShare, _ lead: (Group<Work>) -> Void
     ) throws(LedgerError) {
@@ -69,7 +69,7 @@ final class GroupQueue<Work>: @unchecked Sendable {
         try member.result()
     }
 
-    /// Lets the next member lead.
+    /// Makes the next member the leader.
     private func passOn(after member: GroupMember<Work>) {
         monitor.locked {
             wasLarge = member.weight > limits.weight
@@ -80,7 +80,7 @@ final class GroupQueue<Work>: @unchecked Sendable {
         }
     }
 
-    /// Returns the next member with at most a weight, within the monitor.
+    /// Returns the next member whose weight is at most `weight`. Call it within the monitor.
     private func take(_ weight: Int) -> GroupMember<Work>? {
         if served.count >= limits.turns { served = [] }
         var index = waiting.firstIndex { $0.weight <= weight && !($0.account.map(served.contains) ?? false) }
@@ -112,7 +112,7 @@ final class Group<Work> {
         self.end = end
     }
 
-    /// Takes a member, the leader first; `nil` if nobody waits, or the group has reached a limit.
+    /// Returns the next member, the leader first, or `nil` if none is waiting or the group has reached a limit.
     func next() -> GroupMember<Work>? {
         let member = first ?? queue.next(for: self)
         first = nil
@@ -121,15 +121,15 @@ final class Group<Work> {
     }
 }
 
-/// A thread that waits for its work, which it or another thread does.
+/// A thread that waits for its work, which it does itself or leaves to another.
 final class GroupMember<Work>: @unchecked Sendable {
     private enum State {
         case waiting
         case leading
-        /// A leader does the work, or waits for its commit.
+        /// A leader is doing the work or waiting for its commit.
         case taken
         case done(LedgerError?)
-        /// It did not wait longer.
+        /// The thread has stopped waiting.
         case gone
     }
 
@@ -145,7 +145,7 @@ final class GroupMember<Work>: @unchecked Sendable {
         weight = share.weight
     }
 
-    /// Returns the work, which may be asked for several times; `nil` if nobody waits for it any more.
+    /// Returns the work, also if called again, or `nil` if the thread has stopped waiting.
     func take() -> Work? {
         monitor.locked {
             if case .gone = state { return nil }
@@ -154,7 +154,7 @@ final class GroupMember<Work>: @unchecked Sendable {
         }
     }
 
-    /// Says what became of the work.
+    /// Reports the result of the work.
     func finish(_ error: LedgerError?) {
         monitor.locked {
             if case .gone = state { return }

@@ -1,45 +1,44 @@
 /// A database that holds a ledger.
 ///
-/// Both databases understand the same statements, so that the ledger is written once. Parameters are `$1`, `$2` and so
-/// on.
+/// The same statements work in both databases, so the ledger is written only once. Parameters are `$1`, `$2` and so on.
 protocol LedgerStore: Sendable {
-    /// Runs `body` in a transaction that can write, and commits it. It runs as if no other transaction ran at the same
-    /// time, if `body` locks the rows it reads with ``SQLDialect/rowLock``. When this returns, the transaction survives
-    /// a crash of the machine.
+    /// Runs `body` in a transaction that can write, and commits it. If `body` locks the rows that it reads with
+    /// ``SQLDialect/rowLock``, the transaction is serializable. When this method returns, the changes survive a crash
+    /// of the machine.
     ///
-    /// `body` may run several times, and on another thread: another transaction can be in its way, or be shared with
-    /// it.
+    /// `body` can run several times and on another thread, because the transaction can be retried after a conflict, or
+    /// shared with other requests.
     func write<Result>(
         _ share: WorkShare, _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result
 
-    /// Answers a request, in a transaction of ``write(_:_:)`` that it may share with others.
+    /// Answers a request, in a transaction as with ``write(_:_:)`` that other requests can share.
     func redeem(_ request: RedemptionRequest) throws(LedgerError) -> Redemption?
 
-    /// Runs `body` in a transaction that only reads, and sees the database as it was at one moment.
+    /// Runs `body` in a read-only transaction, which sees the database at one moment.
     func read<Result>(
         _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result
 
-    /// Runs `body`, which reads about this many purchases, as ``read(_:)`` does.
+    /// Runs `body`, which reads about this many purchases, like ``read(_:)``.
     func read<Result>(
         about purchaseCount: Int, _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result
 
-    /// Runs `body` as ``read(_:)`` does, however long it takes.
+    /// Runs `body` like ``read(_:)``, without a time limit.
     func readLong<Result>(
         _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result
 
-    /// Runs `body` in a transaction of ``write(_:_:)`` that may take as long as an index of a large table does.
+    /// Runs `body` in a transaction as with ``write(_:_:)``, with enough time to create an index of a large table.
     func migrate<Result>(
         _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result
 
-    /// Returns the lock of those who import; `nil` if somebody has it.
+    /// Returns the lock that an import needs, or `nil` if another import has it.
     func lockImports() throws(LedgerError) -> ImportLock?
 
-    /// Moves what a database keeps beside its file into the file.
+    /// Moves the data that a database keeps beside its file into the file.
     func completeFile() throws(LedgerError)
 }
 
@@ -48,15 +47,15 @@ extension LedgerStore {
         about purchaseCount: Int, _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result { try read(body) }
 
-    /// A store that limits no time needs nothing else.
+    /// A store without time limits needs no other implementation.
     func readLong<Result>(
         _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result { try read(body) }
 
-    /// A store that no other process has needs no lock.
+    /// A store that no other process uses needs no lock.
     func lockImports() throws(LedgerError) -> ImportLock? { ImportLock {} }
 
-    /// Runs `body` for nobody's account.
+    /// Runs `body` without an account.
     func write<Result>(
         _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
@@ -72,14 +71,14 @@ extension RedemptionRequest {
 protocol SQLConnection: AnyObject {
     var dialect: SQLDialect { get }
 
-    /// Whether nothing can be written. Reads first what could make a write unnecessary.
+    /// Whether nothing can be written. Callers then first read what can make a write unnecessary.
     var isSnapshot: Bool { get }
 
-    /// Runs statements, one after the other, and returns the rows of each. Each is prepared once for each connection.
+    /// Runs statements in order, and returns the rows of each. Each statement is prepared once for each connection.
     func run(_ statements: [SQLStatement]) throws(LedgerError) -> [[SQLRow]]
 
-    /// Runs a statement whose rows nobody reads, at the latest before the next one that is read, and before the commit.
-    /// An error can be that of the next statement.
+    /// Runs a statement without returning its rows, at the latest before the next statement whose rows are read and
+    /// before the commit. An error can be thrown by the next statement instead.
     func write(_ statement: String, _ parameters: [SQLValue]) throws(LedgerError)
 }
 
@@ -91,7 +90,7 @@ extension SQLConnection {
         try run([SQLStatement(statement, parameters)])[0]
     }
 
-    /// Returns the rows of each question.
+    /// Returns the rows of each query.
     func run(_ questions: [SQLQuestion]) throws(LedgerError) -> [[SQLRow]] {
         var answers = try run(questions.flatMap(\.statements))[...]
         return questions.map { question in
@@ -112,7 +111,7 @@ struct SQLStatement: Sendable {
     }
 }
 
-/// A question about several values: one statement for all, or one for each.
+/// A query about several values, made of one statement for all or one for each.
 struct SQLQuestion {
     let statements: [SQLStatement]
 
@@ -132,68 +131,68 @@ struct SQLQuestion {
     }
 }
 
-/// What the databases say differently.
+/// The differences between the databases.
 struct SQLDialect: Sendable {
-    /// Whether the database is a server of its own: each request to it, of one statement or several, is a round trip.
+    /// Whether the database is a separate server, so that each request, of one or several statements, is a round trip.
     let isServer: Bool
-    /// The type of a column of text that is compared byte for byte.
+    /// The type of a text column that is compared byte for byte.
     let text: String
     /// The type of a column that numbers the rows.
     let rowNumber: String
     /// The type of a column of bytes.
     let bytes: String
-    /// At the end of `CREATE TABLE`: the rows are in the primary key, and not beside it.
+    /// The end of `CREATE TABLE` that stores the rows within the primary key.
     let inPrimaryKey: String
     /// The SQL before and after an array parameter, which must contain a column's value.
     let arrayBegin: String
     let arrayEnd: String
-    /// The texts of the array `$1` as a table.
+    /// The texts in the array `$1`, as a table.
     let texts: String
-    /// The rows of a table about the transactions of the array `$3`, of the app `$1` and `$2`.
+    /// The rows of a table about the transactions in the array `$3`, of the app `$1` and `$2`.
     let rowsOfTransactions: @Sendable (_ table: String) -> String
     /// The largest number of values for which separate statements are faster than one array parameter.
     let maximumSingleCount: Int
-    /// At the end of a `SELECT`: locks its rows until the end of the transaction. SQLite has one writer, and needs
-    /// none.
+    /// The end of a `SELECT` that locks its rows until the end of the transaction. SQLite has only one writer and needs
+    /// no locks.
     let rowLock: String
-    /// The same, without the rows that another transaction has locked.
+    /// The same, skipping the rows that another transaction has locked.
     let skippingRowLock: String
-    /// Reserves as many numbers for new families as `$1` says; `nil` where a number is known when its row is made.
+    /// Reserves `$1` numbers for new lineages, or `nil` where a number is known only once its row is inserted.
     let familyNumbers: String?
-    /// What numbers claims, and the number of the next one.
+    /// The statement that sets up numbering claims, and the expression for the next number.
     let claimNumbers: String
     let nextClaimNumber: String
-    /// Statements before a migration: two servers may start at the same time, and the second waits however long the
+    /// The statements before a migration. If two servers start at the same time, the second waits however long the
     /// first takes.
     let migrationLock: [String]
-    /// Statements that lock the names of accounts until the end of the transaction: those of an array, in its order,
-    /// shared by those that write them, or one alone to remove it.
+    /// The statements that lock account names until the end of the transaction: shared locks for the names in an array,
+    /// in order, to write them; and an exclusive lock to remove one name.
     let sharedAccountLocks: [String]
     let accountLock: [String]
-    /// Takes the locks of an array, in its order: each is a number, doubled, and one more to have it alone.
+    /// Takes the locks in an array, in order: each is twice the lock's number, plus one if exclusive.
     let tokenLocks: String?
-    /// The same for the floor of the numbers of events: shared by those who take numbers, or alone to raise it.
+    /// The same for the floor of event numbers: shared to take numbers, exclusive to raise the floor.
     let sharedFloorLock: [String]
     let floorLock: [String]
-    /// A statement that has a row if there are tables of a ledger.
+    /// A query that returns a row if the tables of a ledger exist.
     let tableQuestion: String
-    /// A statement that rewrites the dates of the events in the outbox: from milliseconds since 1970, as version 1
-    /// wrote them, to RFC 3339.
+    /// A statement that converts the dates of events in the outbox to RFC 3339. Version 1 wrote milliseconds since
+    /// 1970.
     let eventDatesAsText: String
 
-    /// What a column is compared with that is to be one of several values.
+    /// Returns the right side of a comparison that tests whether a column is one of several values.
     func oneOf(_ parameter: String, _ count: Int) -> String {
         count > maximumSingleCount ? "\(arrayBegin)\(parameter)\(arrayEnd)" : "= \(parameter)"
     }
 
-    /// Texts as a table `names` with a column `value`, and its parameter, `$1`.
+    /// Returns the texts as a table `names` with a column `value`, and its parameter, `$1`.
     func names(_ texts: [String]) -> (table: String, parameter: SQLValue) {
         texts.count == 1
             ? ("(SELECT $1 AS value) AS names", .text(texts[0]))
             : ("\(self.texts) AS names", .array(texts.map(SQLValue.text)))
     }
 
-    /// The rows of a table about some transactions of the app `$1` and `$2`, and their parameter, `$3`.
+    /// Returns the rows of a table about some transactions of the app `$1` and `$2`, and their parameter, `$3`.
     func rows(of transactions: [String], in table: String) -> (table: String, parameter: SQLValue) {
         transactions.count == 1
             ? (
@@ -202,7 +201,7 @@ struct SQLDialect: Sendable {
             ) : (rowsOfTransactions(table), .array(transactions.map(SQLValue.text)))
     }
 
-    /// The same for a connection that reads a snapshot.
+    /// The same dialect for a connection that reads a snapshot.
     var withoutLocks: SQLDialect {
         SQLDialect(
             isServer: isServer, text: text, rowNumber: rowNumber, bytes: bytes, inPrimaryKey: inPrimaryKey,
@@ -238,8 +237,8 @@ struct SQLDialect: Sendable {
         isServer: true, text: "TEXT COLLATE \"C\"", rowNumber: "BIGINT GENERATED BY DEFAULT AS IDENTITY PRIMARY KEY",
         bytes: "BYTEA", inPrimaryKey: "", arrayBegin: "= ANY(", arrayEnd: ")",
         texts: "(SELECT unnest($1::text[]) AS value)",
-        // Without statistics, `transaction_id = ANY($3)` would read all transactions of the app: the planner takes that
-        // for one row. LIMIT keeps it from taking this apart.
+        // Without statistics, the planner takes the app's transactions for one row, and reads them all for
+        // `transaction_id = ANY($3)`. LIMIT keeps it from rewriting the subquery.
         rowsOfTransactions: { table in
             """
             (SELECT found.* FROM unnest($3::text[]) AS ids (id) CROSS JOIN LATERAL (

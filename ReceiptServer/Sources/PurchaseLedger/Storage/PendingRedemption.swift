@@ -1,14 +1,14 @@
 import StrictText
 
-/// A request that waits for its answer, which it can be given together with others.
+/// A request that waits for its answer, possibly together with others.
 final class PendingRedemption: @unchecked Sendable {
     let request: RedemptionRequest
-    /// Written before the member of the group is finished, and read afterwards.
+    /// The answer, written before the member of the group is finished and read afterwards.
     var answer: Redemption?
 
     init(_ request: RedemptionRequest) { self.request = request }
 
-    /// What no two requests may have that are answered together.
+    /// A key that only one of the requests answered together can have.
     enum Key: Hashable {
         case transaction(TransactionKey)
         case renewal(UTF8Bytes)
@@ -24,7 +24,7 @@ final class PendingRedemption: @unchecked Sendable {
         return keys
     }
 
-    /// Adds its keys to those of others; `false` if it has one in common with them.
+    /// Adds the request's keys to those of other requests, or returns `false` if they have one in common.
     func join(_ others: inout Set<Key>) -> Bool {
         let own = keys
         guard others.isDisjoint(with: own) else { return false }

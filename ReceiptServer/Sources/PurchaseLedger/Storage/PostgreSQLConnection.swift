@@ -2,10 +2,10 @@
 import CLibpq
 import StrictText
 
-/// A connection to PostgreSQL. One thread uses it at a time.
+/// A connection to PostgreSQL, used by one thread at a time.
 @safe
 final class PostgreSQLConnection: SQLConnection {
-    /// How long the server may take to answer a statement; `nil` for any time. The server itself gives up earlier.
+    /// The maximum time for the answer to a statement, or `nil` for any. The server itself gives up earlier.
     private let patience: Duration?
 
     let dialect = SQLDialect.postgreSQL
@@ -13,15 +13,15 @@ final class PostgreSQLConnection: SQLConnection {
     /// The names of the prepared statements.
     private var statements: [String: String] = [:]
     private var insertions = SQLInsertions()
-    /// What is sent before the next statement whose rows are read.
+    /// The statements to send before the next one whose rows are read.
     private var unsent: [SQLStatement] = []
     private var isOpen = true
     /// Whether the connection can be used again.
     private(set) var isUsable = true
-    /// Whether ``end()`` has not been answered.
+    /// Whether the answer to ``end()`` hasn't been read yet.
     private var isEnding = false
-    /// Whether a transaction has begun without any answer, and its commit has not been sent: the same work can be done
-    /// over another connection.
+    /// Whether the current transaction has had no answer and its commit hasn't been sent, so that another connection
+    /// can repeat the work.
     private var isUntouched = false
     /// The mark of the last transaction that left one.
     private var lastMark: Int64?
@@ -33,8 +33,8 @@ final class PostgreSQLConnection: SQLConnection {
         guard unsafe PQstatus(handle) == CONNECTION_OK else {
             throw LedgerError(.storeUnavailable, unsafe Self.message(PQerrorMessage(handle)))
         }
-        // With another encoding, an account or a product may have characters that it cannot store. SQL_ASCII stores any
-        // bytes, and a pooler may not say which it is.
+        // In another encoding, an account or a product id can have characters that the database can't store. SQL_ASCII
+        // stores any bytes. A pooler may not report the encoding.
         if let encoding = unsafe PQparameterStatus(handle, "server_encoding").map({ unsafe String(cString: $0) }),
             !["UTF8", "SQL_ASCII"].contains(where: encoding.hasSameBytes)
         {
@@ -42,19 +42,19 @@ final class PostgreSQLConnection: SQLConnection {
                 .invalidLocation,
                 "the database has the encoding \(encoding): dump it, and restore it into one with UTF8")
         }
-        // What is sent waits in memory while answers are read.
+        // Buffer what can't be sent while answers are read.
         guard unsafe PQsetnonblocking(handle, 1) == 0 else { throw LedgerError(.storeUnavailable, "out of memory") }
-        // A backend that lost its client must not keep its locks, and a commit is durable when it is answered, whatever
-        // the server's default.
+        // A backend that lost its client must not keep its locks. A commit must be durable when it is answered,
+        // whatever the server's default is.
         let settings = [
-            // By a statement, because libpq's own function would wait without end for a server that does not answer.
+            // Use a statement, because libpq's function would wait forever for a server that doesn't answer.
             "SET client_encoding = 'UTF8'",
             "SET statement_timeout = '\(patience == nil ? 0 : 10)s'", "SET lock_timeout = '5s'",
             "SET idle_in_transaction_session_timeout = '30s'",
-            // libpq would print what is no error, such as that a table exists already.
+            // libpq would print notices that aren't errors, such as that a table already exists.
             "SET client_min_messages = 'warning'",
-            // Every statement follows an index. A plan that was made for empty tables, or for the first arrays, would
-            // stay. Where there is no index, the plan seems so dear that it would be compiled each time.
+            // Every statement uses an index. A plan made for empty tables, or for the first arrays, would be kept.
+            // Where there is no index, the plan seems so expensive that it would be compiled each time.
             "SET enable_seqscan = off", "SET plan_cache_mode = 'force_generic_plan'", "SET jit = off",
             "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'",
         ]
@@ -63,20 +63,20 @@ final class PostgreSQLConnection: SQLConnection {
 
     deinit { close() }
 
-    /// Ends the connection, which cannot be used any more.
+    /// Closes the connection for good.
     func close() {
         guard isOpen else { return }
         (isOpen, isUsable) = (false, false)
         unsafe PQfinish(handle)
     }
 
-    /// Throws an error if a URI is malformed. libpq's message quotes the URI, with parts of the password.
+    /// Throws if a URI is malformed. libpq's own message would quote the URI, including parts of the password.
     static func check(_ uri: String) throws(LedgerError) {
         let malformed = LedgerError(.invalidLocation, "not a valid postgresql: URI; percent-encode the password")
         let (slash, at) = (UInt8(ascii: "/"), UInt8(ascii: "@"))
         let address = uri.utf8.drop { $0 != slash }.dropFirst(2)
-        // For libpq, user and password end at the first @, if no / precedes it. Any further @ before the query is part
-        // of a password that is not encoded.
+        // For libpq, the user and password end at the first @, unless a / precedes it. Any further @ before the query
+        // belongs to a password that isn't percent-encoded.
         let end = address.firstIndex { $0 == slash || $0 == at } ?? address.endIndex
         let place = address[end...].first == at ? address[end...].dropFirst() : address
         guard !place.prefix(while: { $0 != UInt8(ascii: "?") }).contains(at) else { throw malformed }
@@ -84,7 +84,7 @@ final class PostgreSQLConnection: SQLConnection {
         defer { unsafe PQconninfoFree(options) }
         var option = unsafe options
         while let keyword = unsafe option.pointee.keyword {
-            // A list of ports; an empty one is the default.
+            // A list of ports. An empty one means the default.
             if unsafe String(cString: keyword).hasSameBytes(as: "port"), let value = unsafe option.pointee.val {
                 let ports = unsafe String(cString: value).utf8.split(separator: UInt8(ascii: ","))
                 let numbers = ports.map { UInt16(String(decoding: $0, as: UTF8.self)) ?? 0 }
@@ -102,7 +102,7 @@ final class PostgreSQLConnection: SQLConnection {
         isUntouched = true
     }
 
-    /// - Parameter mark: Tells later whether the transaction was committed; `nil` where there are no tables for it.
+    /// - Parameter mark: Shows later whether the transaction was committed, or `nil` if there is no table for it.
     func commit(_ mark: Int64?) throws(LedgerError) {
         isUntouched = false
         guard let mark else {
@@ -113,7 +113,7 @@ final class PostgreSQLConnection: SQLConnection {
         if !answers[0].isEmpty { lastMark = mark }
     }
 
-    /// Ends a transaction that only read, and does not wait for the answer.
+    /// Ends a read-only transaction without waiting for the answer.
     func end() {
         unsent = []
         isUntouched = false
@@ -132,8 +132,8 @@ final class PostgreSQLConnection: SQLConnection {
         unsafe PQclear(end)
     }
 
-    /// Ends the transaction after an error, which is returned: as a conflict if the connection was lost while it was
-    /// idle, after a restart of the server for example.
+    /// Rolls back after an error, and returns the error. If the connection was lost while idle, as after a restart of
+    /// the server, the error is a conflict.
     func rollBack(_ error: LedgerError) -> LedgerError {
         unsent = []
         if isUsable, unsafe PQtransactionStatus(handle) != PQTRANS_IDLE { _ = try? run("ROLLBACK") }
@@ -152,12 +152,12 @@ final class PostgreSQLConnection: SQLConnection {
         return Array(try pipeline(all).suffix(statements.count))
     }
 
-    /// Sends statements, and then reads their answers. If one fails, those after it are not run.
+    /// Sends statements, then reads their answers. If one fails, those after it don't run.
     private func pipeline(_ statements: [SQLStatement]) throws(LedgerError) -> [[SQLRow]] {
         let isEnding = isEnding
         guard isEnding || (unsafe PQenterPipelineMode(handle)) == 1 else { throw lost() }
         self.isEnding = false
-        // Of each answer: the statement that it says is prepared.
+        // For each answer, the statement that it confirms as prepared, or `nil`.
         var steps: [String?] = []
         var names = self.statements
         for statement in statements {
@@ -186,7 +186,7 @@ final class PostgreSQLConnection: SQLConnection {
                 case PGRES_TUPLES_OK:
                     isUntouched = false
                     rows = unsafe Self.rows(result)
-                // What comes after the one that failed.
+                // A statement after the one that failed.
                 case PGRES_PIPELINE_ABORTED: break
                 default: failure = unsafe failure ?? error(result)
                 }
@@ -201,7 +201,7 @@ final class PostgreSQLConnection: SQLConnection {
     }
 
     private func send(_ name: String, _ parameters: [SQLValue]) -> Bool {
-        // All values, one after the other, and where each is.
+        // All values, concatenated, and the range of each.
         var bytes: [UInt8] = []
         var places: [Range<Int>?] = []
         for parameter in parameters {
@@ -217,9 +217,9 @@ final class PostgreSQLConnection: SQLConnection {
             }
             if case .null = parameter { places.append(nil) } else { places.append(start..<bytes.count) }
         }
-        // An empty text has an address, too.
+        // Even an empty text needs an address.
         bytes.append(0)
-        // Texts and bytes are sent with their length: a NUL of a text is an error, and not its end.
+        // Text and bytes are sent with their length, so a NUL in a text is an error and doesn't end the text.
         let formats: [Int32] = parameters.map {
             switch $0 {
             case .text, .bytes: 1
@@ -237,7 +237,7 @@ final class PostgreSQLConnection: SQLConnection {
         }
     }
 
-    /// Appends the text of an array (8.15.6 of PostgreSQL's documentation). Its texts are keys, which have no NUL.
+    /// Appends the text form of an array (PostgreSQL documentation, 8.15.6). Its elements are keys without NULs.
     private static func append(_ values: [SQLValue], to bytes: inout [UInt8]) {
         let (quote, backslash) = (UInt8(ascii: "\""), UInt8(ascii: "\\"))
         bytes.append(UInt8(ascii: "{"))
@@ -260,7 +260,7 @@ final class PostgreSQLConnection: SQLConnection {
 
     // MARK: Answers
 
-    /// Waits for the next result; `nil` after the last one of a statement.
+    /// Waits for the next result. Returns `nil` after the last result of a statement.
     private func nextResult() throws(LedgerError) -> OpaquePointer? {
         try waitForAnswer(until: patience.map { .now + $0 })
         return unsafe PQgetResult(handle)
@@ -307,20 +307,20 @@ final class PostgreSQLConnection: SQLConnection {
         if unsafe PQstatus(handle) != CONNECTION_OK { isUsable = false }
         let message = unsafe Self.message(PQresultErrorMessage(result))
         let state = unsafe ledger_sqlstate(result).map { unsafe String(cString: $0) } ?? ""
-        // The classes of PostgreSQL's error codes, Appendix A of its documentation.
+        // The classes of PostgreSQL's error codes (Appendix A of its documentation).
         switch state.prefix(2) {
-        // 40: serialization failures and deadlocks. 23505: another transaction made the same row.
+        // 40: serialization failures and deadlocks. 23505: another transaction inserted the same row.
         case "40": return LedgerError(.storeUnavailable, message, isConflict: true)
         case "23": return LedgerError(.storeFailed, message, isConflict: state == "23505")
-        // Connections, resources (a full disk among them), an operator's intervention, the system, and locks that were
-        // not available.
+        // Connections, resources such as disk space, operator intervention, the system, and locks that weren't
+        // available.
         case "08", "53", "57", "58", "55", "25": return LedgerError(.storeUnavailable, message)
         case "": return LedgerError(.storeUnavailable, message)
         default: return LedgerError(.storeFailed, message)
         }
     }
 
-    /// The first line of a message.
+    /// Returns the first line of a message.
     private static func message(_ text: UnsafePointer<CChar>?) -> String {
         guard let text = unsafe text else { return "out of memory" }
         let message = unsafe String(cString: text)

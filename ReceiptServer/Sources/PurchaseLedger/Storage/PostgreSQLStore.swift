@@ -3,13 +3,13 @@ import CLibpq
 
 /// A ledger in a PostgreSQL database, which several servers can use at the same time.
 ///
-/// A transaction locks the families of its purchases, so that its reads and writes are as if it ran alone (`READ
-/// COMMITTED` with row locks). The ledger takes all locks in one order.
+/// A transaction locks the lineages of its purchases, so its reads and writes are serializable (`READ COMMITTED` with
+/// row locks). All locks are taken in one order.
 struct PostgreSQLStore: LedgerStore {
-    /// What a transaction does.
+    /// The kind of transaction.
     private enum Kind {
         case read, write
-        /// It makes or changes the tables.
+        /// It creates or changes the tables.
         case migrate
 
         var begin: String {
@@ -20,27 +20,27 @@ struct PostgreSQLStore: LedgerStore {
         }
     }
 
-    /// How often a transaction is run when others are in its way.
+    /// The maximum number of times that a transaction is run if it conflicts with others.
     private static let maximumAttempts = 10
 
     private let uri: String
     private let writers: ConnectionPool<PostgreSQLConnection>
-    /// Reads wait for no lock, and not for a connection of transactions that do.
+    /// Connections for reads, which wait neither for locks nor for a connection of a transaction that does.
     private let readers: ConnectionPool<PostgreSQLConnection>
     private let groups: GroupQueue<PendingRedemption>
     private let patience: Duration
 
     /// - Parameters:
-    ///   - connections: The number of connections that write, and of those that only read.
-    ///   - patience: How long the database is asked whether a transaction was committed whose answer was lost.
+    ///   - connections: The number of connections for writing, and of those for reading.
+    ///   - patience: The time to keep asking the database whether a transaction committed if the answer was lost.
     init(uri: String, connections: Int = 8, patience: Duration = .seconds(5)) throws(LedgerError) {
         try PostgreSQLConnection.check(uri)
-        // A server that does not answer is an error after 5 seconds, unless the URI says otherwise.
+        // Treat a server that doesn't answer as an error after 5 seconds, unless the URI sets a different time.
         let uri = Self.withDefault("connect_timeout", "5", in: uri)
         self.uri = uri
         self.patience = patience
-        // While one group is written, another waits for the disk. With more of them, each is smaller and costs as much.
-        // Other writers have connections left.
+        // While one group is written, another waits for the disk. More groups would each be smaller and cost as much.
+        // This also leaves connections for other writers.
         groups = GroupQueue(GroupQueue.Limits(leaders: max(1, connections / 4)))
         let make = { @Sendable () throws(LedgerError) in try PostgreSQLConnection(uri: uri) }
         writers = ConnectionPool(limit: connections, make: make)
@@ -53,7 +53,7 @@ struct PostgreSQLStore: LedgerStore {
         try repeating(writers, .write, body)
     }
 
-    /// Those who wait while others are answered share a load, a write and a commit.
+    /// Requests that wait while others are answered share a load, a write and a commit.
     func redeem(_ request: RedemptionRequest) throws(LedgerError) -> Redemption? {
         let pending = PendingRedemption(request)
         try groups.perform(pending, request.share, answer)
@@ -79,7 +79,7 @@ struct PostgreSQLStore: LedgerStore {
                     member.finish(nil)
                 }
             } catch {
-                // One of them can be the reason, or all together; but if the database is gone, each would wait for it.
+                // One request or the combination can be the cause. But if the database is gone, each would wait.
                 if error.isLost, !error.isConflict {
                     for (member, _) in together { member.finish(error) }
                 } else {
@@ -120,21 +120,21 @@ struct PostgreSQLStore: LedgerStore {
         try repeating(patient, .read, body)
     }
 
-    /// A connection whose statements have no limit of time.
+    /// A connection whose statements have no time limit.
     private var patient: ConnectionPool<PostgreSQLConnection> {
         ConnectionPool(limit: 1) { [uri] () throws(LedgerError) in
             try PostgreSQLConnection(uri: uri, patience: nil)
         }
     }
 
-    /// Its server keeps its files.
+    /// The database server maintains its own files.
     func completeFile() {}
 
-    /// The lock is one of a connection that is there for it.
+    /// Takes a lock on a separate connection.
     func lockImports() throws(LedgerError) -> ImportLock? {
         let pool = ConnectionPool(limit: 1) { [uri] () throws(LedgerError) in try PostgreSQLConnection(uri: uri) }
-        // A connection that has the lock takes it once more. A database can have several ledgers, each with a table of
-        // its own.
+        // Repeating this on the same connection takes the lock again. The lock depends on the table, because a database
+        // can have several ledgers.
         @Sendable func take() throws(LedgerError) -> Bool {
             try pool.withConnection(isUsable: \.isUsable) { (connection) throws(LedgerError) in
                 try connection.run(
@@ -147,15 +147,15 @@ struct PostgreSQLStore: LedgerStore {
             do throws(LedgerError) {
                 return try take()
             } catch {
-                // The lock ended with its connection. The pool has dropped that, and makes another one.
+                // The lock ended with its connection. The pool has dropped that connection, and makes a new one.
                 guard error.code == .storeUnavailable else { throw error }
                 return try take()
             }
         }
         guard try take() else { return nil }
         return ImportLock(again: takeAgain) {
-            // The next import can begin at once. If this fails, the lock ends with the connection, which the pool
-            // closes now.
+            // Unlock, so that the next import can begin immediately. If that fails, the lock ends when the pool closes
+            // the connection now.
             _ = try? pool.withConnection(isUsable: \.isUsable) { (connection) throws(LedgerError) in
                 try connection.run("SELECT 1 FROM pg_advisory_unlock_all()")
             }
@@ -178,10 +178,10 @@ struct PostgreSQLStore: LedgerStore {
             do throws(LedgerError) {
                 return try transaction(pool, kind, body)
             } catch {
-                // What ends the connection a second time may be this work.
+                // If the connection is lost a second time, the work itself may be the cause.
                 guard error.isConflict, !(error.isLost && hasLostCommit) else { throw error }
                 hasLostCommit = hasLostCommit || error.isLost
-                // The client sends it again: the others will have ended then.
+                // The client will send the request again, when the other transactions have ended.
                 guard attempt < Self.maximumAttempts else {
                     throw LedgerError(.storeUnavailable, error.detail, isConflict: true)
                 }
@@ -213,23 +213,23 @@ struct PostgreSQLStore: LedgerStore {
         }
     }
 
-    /// Commits a transaction. If the answer is lost, another connection is asked; if it cannot be, the error says
-    /// ``LedgerError/isLost``.
+    /// Commits a transaction. If the answer is lost, checks over another connection. If that fails, throws an error
+    /// with ``LedgerError/isLost``.
     private func commit(_ connection: PostgreSQLConnection, _ mark: Int64?) throws(LedgerError) {
         do throws(LedgerError) {
             try connection.commit(mark)
         } catch {
             let error = connection.rollBack(error)
             guard error.isLost, let mark else { throw error }
-            // Makes room for another connection.
+            // Make room for another connection.
             connection.close()
             guard let isCommitted = isCommitted(mark) else { throw error }
-            // It never will be: the same work can be done over another connection.
+            // It never will be committed, so another connection can repeat the work.
             guard isCommitted else { throw LedgerError(error.code, error.detail, isConflict: true, isLost: true) }
         }
     }
 
-    /// Whether a transaction was committed; `nil` if the database cannot be asked for as long as a restart of it takes.
+    /// Returns whether a transaction was committed, or `nil` if the database doesn't answer within a restart's time.
     private func isCommitted(_ mark: Int64) -> Bool? {
         let deadline = ContinuousClock.now + patience
         while true {
@@ -242,7 +242,7 @@ struct PostgreSQLStore: LedgerStore {
         }
     }
 
-    /// Adds a parameter to a URI that does not have it.
+    /// Adds a parameter to a URI that lacks it.
     private static func withDefault(_ name: String, _ value: String, in uri: String) -> String {
         if uri.contains("\(name)=") { return uri }
         return uri + (uri.contains("?") ? "&" : "?") + "\(name)=\(value)"

@@ -1,13 +1,13 @@
 import StrictText
 
-/// Makes one statement of those that insert rows into one table in the same way: each statement has its price.
+/// Merges statements that insert rows into one table in the same way, because each statement has a cost.
 struct SQLInsertions {
-    /// More rows are several statements. Each number of rows that is a power of two is prepared.
+    /// The maximum number of rows in a statement. A statement is prepared for each power of two.
     private static let maximumRowCount = 32
 
-    /// What a statement is, as far as the order of others depends on it.
+    /// The kind of a statement, for deciding which ones it can be moved ahead of.
     private enum Kind {
-        /// `INSERT INTO table … VALUES (…)`, with nothing after the row but that one which is there already stays.
+        /// `INSERT INTO table … VALUES (…)`, with nothing after the row except a clause that keeps an existing row.
         case insertion(table: UTF8Bytes, head: String, row: String, tail: String)
         /// `UPDATE table …` or `DELETE FROM table …`.
         case change(table: UTF8Bytes)
@@ -23,8 +23,8 @@ struct SQLInsertions {
     private var kinds: [String: Kind] = [:]
     private var texts: [String: [Int: String]] = [:]
 
-    /// Returns statements that do the same. A row goes ahead of what is written to other tables, but not of what is
-    /// changed in its own.
+    /// Returns equivalent statements. An insertion can move ahead of statements for other tables, but not of changes to
+    /// its own.
     mutating func merged(_ statements: [SQLStatement]) -> [SQLStatement] {
         guard statements.count > 2 else { return statements }
         var merged: [Rows] = []
@@ -77,7 +77,7 @@ struct SQLInsertions {
         guard let table = table(after: "INSERT INTO "), let values = bytes.firstRange(of: Array("VALUES (".utf8)) else {
             return .other
         }
-        // The row has no calls.
+        // The row contains no function calls.
         guard let end = bytes[values.upperBound...].firstIndex(of: UInt8(ascii: ")")),
             !bytes[values.upperBound..<end].contains(UInt8(ascii: "("))
         else { return .other }
@@ -89,7 +89,7 @@ struct SQLInsertions {
             tail: String(decoding: tail, as: UTF8.self))
     }
 
-    /// The row with other numbers of its parameters.
+    /// Returns the row with renumbered parameters.
     private static func row(_ row: String, from first: Int) -> String {
         let parts = row.utf8.split(separator: UInt8(ascii: "$"), omittingEmptySubsequences: false)
         let numbered = parts.dropFirst().map { part in

@@ -1,19 +1,19 @@
 import AppStoreReceipt
 
-/// A value of a column, or a parameter of a statement.
+/// The value of a column or of a statement's parameter.
 enum SQLValue: Sendable {
     case null
     case integer(Int64)
     case text(String)
     case bytes([UInt8])
-    /// Of integers, or of texts. SQLite has JSON instead.
+    /// An array of integers or texts. SQLite uses JSON instead.
     case array([SQLValue])
 
     init(_ value: String?) { self = value.map(SQLValue.text) ?? .null }
     init(_ date: Instant) { self = .integer(date.millisecondsSince1970) }
 }
 
-/// A row of a result. A value of another type than the schema's is an error: the ledger did not write it.
+/// A row of a result. A value of the wrong type is an error: the ledger didn't write it.
 struct SQLRow: Sendable {
     let values: [SQLValue]
 
@@ -30,7 +30,7 @@ struct SQLRow: Sendable {
     func integer(_ column: Int) throws(LedgerError) -> Int64 {
         switch values[column] {
         case .integer(let value): return value
-        // libpq's results are texts.
+        // libpq returns text.
         case .text(let text): if let value = Int64(text) { return value }
         case .null, .array, .bytes: break
         }
@@ -45,7 +45,7 @@ struct SQLRow: Sendable {
     func bytes(_ column: Int) throws(LedgerError) -> [UInt8] {
         switch values[column] {
         case .bytes(let bytes): return bytes
-        // libpq's results are texts: `\x` and hexadecimal digits.
+        // libpq returns text: `\x` and hexadecimal digits.
         case .text(let text):
             if text.utf8.starts(with: "\\x".utf8), let bytes = Self.bytes(text.utf8.dropFirst(2)) { return bytes }
         case .null, .array, .integer: break

@@ -1,29 +1,29 @@
 import CSQLite
 import StrictText
 
-/// A connection to a file of SQLite. One thread uses it at a time.
+/// A connection to an SQLite file, used by one thread at a time.
 @safe
 final class SQLiteConnection: SQLConnection {
     let dialect = SQLDialect.sqlite
     private let handle: OpaquePointer
     private var statements: [String: Prepared] = unsafe [:]
 
-    /// A statement, and the positions of `$1`, `$2` and so on.
+    /// A statement, and the positions of its parameters `$1`, `$2` and so on.
     private typealias Prepared = (handle: OpaquePointer, positions: [Int32])
-    /// The files that this connection has open, by their paths.
+    /// The files that this connection has open.
     private var files: [(path: String, identity: FileIdentity?)] = []
 
     /// - Parameters:
-    ///   - identity: The file to which the path must lead.
-    ///   - vfs: The name of what SQLite asks of the operating system; `nil` for its own.
-    ///   - opening: A file that is opened as it is keeps its kind of journal, which is in it.
+    ///   - identity: The expected identity of the file at the path.
+    ///   - vfs: The name of SQLite's VFS, or `nil` for the default one.
+    ///   - opening: The way to open the file. One that is opened as it is keeps the journal mode stored in it.
     init(
         path: String, _ identity: FileIdentity?, vfs: String? = nil, isReader: Bool = false,
         _ opening: LedgerOpening = .existing
     ) throws(LedgerError) {
         var handle: OpaquePointer?
-        // The pool gives a connection to one thread at a time. Without CREATE, a deleted file is an error, and not an
-        // empty ledger.
+        // The pool lends a connection to one thread at a time. Without CREATE, opening a deleted file is an error
+        // instead of creating an empty ledger.
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         let result = unsafe sqlite3_open_v2(path, &handle, flags, vfs)
         guard result == SQLITE_OK, let opened = unsafe handle else {
@@ -38,21 +38,21 @@ final class SQLiteConnection: SQLConnection {
         if opening != .creating { try checkTables(of: path) }
         let asItIs = opening == .asItIs
         let journal = try run(asItIs ? "PRAGMA journal_mode" : "PRAGMA journal_mode=WAL").first?.text(0)
-        // FULL: in WAL mode, only this makes a commit durable before it returns.
+        // In WAL mode, only FULL makes a commit durable before it returns.
         for pragma in [
             "PRAGMA synchronous=FULL", "PRAGMA foreign_keys=ON", "PRAGMA trusted_schema=OFF",
-            // The journals of savepoints would be files.
+            // Otherwise, the journals of savepoints would be files.
             "PRAGMA temp_store=MEMORY",
-            // What moves the log into the file syncs both, and writes a page once that many groups changed.
+            // A checkpoint syncs the log and the file, and writes a page only once for all the groups that changed it.
             "PRAGMA wal_autocheckpoint=4000",
-            // In KiB: a group changes more pages than fit into the default, 2000, and would write some of them twice.
+            // In KiB. A group changes more pages than fit into the default, 2000, which would write some of them twice.
             "PRAGMA cache_size=\(isReader ? -2000 : -16000)",
         ] {
             try run(pragma)
         }
-        // A read opens the log and its index.
+        // Read, so that SQLite opens the log and its index.
         try run("SELECT 1 FROM sqlite_schema LIMIT 1")
-        // They are beside the file itself, also where the path is a symbolic link.
+        // They are beside the file itself, even if the path is a symbolic link.
         let hasLog = !asItIs || journal?.hasSameBytes(as: "wal") ?? false
         if hasLog, let file = unsafe sqlite3_db_filename(opened, "main") {
             for suffix in ["-wal", "-shm"] {
@@ -69,10 +69,10 @@ final class SQLiteConnection: SQLConnection {
         unsafe sqlite3_close_v2(handle)
     }
 
-    /// Whether no transaction is open. Some errors, such as a full disk, end one.
+    /// Whether no transaction is open. Some errors, such as a full disk, end the transaction.
     var isIdle: Bool { unsafe sqlite3_get_autocommit(handle) != 0 }
 
-    /// Throws an error if a file was deleted or replaced since it was opened: nobody finds what was written to it.
+    /// Throws if a file was deleted or replaced since it was opened, because writes to it would be lost.
     func checkFiles() throws(LedgerError) {
         for (path, identity) in files {
             guard let identity, FileIdentity(path: path) == identity else {
@@ -84,20 +84,20 @@ final class SQLiteConnection: SQLConnection {
         }
     }
 
-    /// Throws an error if the file has no ledger, before anything is written to it.
+    /// Throws if the file doesn't contain a ledger, before anything is written to it.
     private func checkTables(of path: String) throws(LedgerError) {
         let rows: [SQLRow]
         var isCutShort = false
         do throws(LedgerError) {
             rows = try run(dialect.tableQuestion)
-            // SQLite reads the rest of a last page as zeros. The log still has pages that a checkpoint has begun to
-            // write.
+            // SQLite reads the missing part of a last page as zeros. If a checkpoint has begun to write pages, the log
+            // still has them.
             let pageByteCount = try Int(run("PRAGMA page_size").first?.integer(0) ?? 1)
             isCutShort =
                 FileIdentity.byteCount(path) % max(pageByteCount, 1) != 0
                 && FileIdentity.byteCount(FileIdentity.resolved(path) + "-wal") == 0
         } catch {
-            // A file that was cut short, or is none of SQLite's.
+            // The file was cut short, or isn't an SQLite file.
             guard [SQLITE_NOTADB, SQLITE_CORRUPT].contains(unsafe sqlite3_errcode(handle) & 0xFF) else { throw error }
             throw LedgerError(.noLedger, "\(Schema.missing(in: path).detail); \(error.detail)")
         }
@@ -139,7 +139,7 @@ final class SQLiteConnection: SQLConnection {
         let result = unsafe sqlite3_prepare_v3(
             handle, statement, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
         guard result == SQLITE_OK, let prepared = unsafe prepared else { throw error(result) }
-        // SQLite numbers `$2` by where it first stands, not by its name.
+        // SQLite numbers `$2` by its first occurrence, not by its name.
         let positions = (0..<(unsafe sqlite3_bind_parameter_count(prepared))).map {
             unsafe sqlite3_bind_parameter_index(prepared, "$\($0 + 1)")
         }
@@ -214,8 +214,8 @@ final class SQLiteConnection: SQLConnection {
         case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_FULL, SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_NOMEM, SQLITE_READONLY,
             SQLITE_PROTOCOL, SQLITE_INTERRUPT:
             return LedgerError(.storeUnavailable, "\(message) (SQLite \(code))")
-        // The extended codes 6 and 8, of a primary and of another key: there is such a row, as 23505 of PostgreSQL
-        // says.
+        // The extended codes 6 and 8 are for a primary and another key: the row already exists, like 23505 in
+        // PostgreSQL.
         case SQLITE_CONSTRAINT:
             return LedgerError(
                 .storeFailed, "\(message) (SQLite \(code))", isConflict: code >> 8 == 6 || code >> 8 == 8)

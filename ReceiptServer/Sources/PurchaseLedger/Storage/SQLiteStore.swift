@@ -8,9 +8,9 @@ import Musl
 import Darwin
 #endif
 
-/// A ledger in one file, beside which SQLite keeps its log of what is not yet in it (`-wal`, `-shm`).
+/// A ledger in one file, beside which SQLite keeps the log of changes that aren't in it yet (`-wal`, `-shm`).
 struct SQLiteStore: LedgerStore {
-    /// What is to be done in a transaction that can write.
+    /// Work for a transaction that can write.
     private enum Work {
         case redemption(PendingRedemption)
         case other((any SQLConnection) throws(LedgerError) -> Void)
@@ -34,14 +34,14 @@ struct SQLiteStore: LedgerStore {
     private let writer: ConnectionPool<SQLiteConnection>
     private let readers: ConnectionPool<SQLiteConnection>
 
-    /// Of SQLite in this process, before its first use.
+    /// Configures SQLite in this process, before its first use.
     private static let configuration: Void = ledger_configure()
 
     /// - Parameters:
-    ///   - vfs: The name of what SQLite asks of the operating system; `nil` for its own.
+    ///   - vfs: The name of SQLite's VFS, or `nil` for the default one.
     init(path: String, vfs: String? = nil, _ opening: LedgerOpening = .existing) throws(LedgerError) {
         _ = Self.configuration
-        // SQLite would take an empty file for a new database, and delete the log of the old one.
+        // SQLite would treat an empty file as a new database, and delete the log of the old one.
         if FileIdentity.byteCount(path) == 0 {
             guard opening == .creating else { throw Schema.missing(in: path) }
             let log = FileIdentity.resolved(path) + "-wal"
@@ -49,9 +49,9 @@ struct SQLiteStore: LedgerStore {
                 throw LedgerError(.ledgerExists, "\(log) is the log of a ledger whose file was deleted")
             }
         }
-        // To close a file that is there would end the locks of other connections of this process.
+        // Don't open an existing file: closing it would release the locks of this process's other connections.
         if FileIdentity(path: path) == nil {
-            // SQLite would make the file readable for everyone, and gives the files beside it the same permissions.
+            // SQLite would make the file readable for everyone. It gives the files beside it the same permissions.
             let file = unsafe open(path, O_CREAT | O_RDWR | O_CLOEXEC, mode_t(0o600))
             guard file >= 0 else {
                 throw LedgerError(.storeUnavailable, "\(path): \(unsafe String(cString: strerror(errno)))")
@@ -69,10 +69,10 @@ struct SQLiteStore: LedgerStore {
         }
     }
 
-    /// The number of those who wait for the one writer.
+    /// The number of requests that wait for the one writer.
     var waitingCount: Int { groups.waitingCount }
 
-    /// Those who wait for the one writer share a commit.
+    /// Requests that wait for the one writer share a commit.
     func write<Result>(
         _ share: WorkShare, _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
@@ -100,8 +100,8 @@ struct SQLiteStore: LedgerStore {
         }
     }
 
-    /// Writes a group in one transaction. A member whose work fails in it is no harm to the others, and who shared a
-    /// transaction that came to nothing is alone the next time.
+    /// Writes a group in one transaction. A failing member doesn't affect the others. If a shared transaction fails,
+    /// each member gets its own in a second attempt.
     private static func write(_ group: Group<Work>, _ connection: SQLiteConnection) {
         guard let leader = group.next() else { return }
         var members: [Member] = []
@@ -117,7 +117,7 @@ struct SQLiteStore: LedgerStore {
             try commit(connection)
         } catch {
             rollBack(connection)
-            // Nobody else can be the reason.
+            // The only member must be the cause.
             if members.count <= 1 {
                 leader.finish(error)
                 return
@@ -129,10 +129,10 @@ struct SQLiteStore: LedgerStore {
         for member in failed { write(member, connection) }
     }
 
-    /// Does the work of members in a transaction: first the requests that can be answered together, and then the
-    /// others, each in a savepoint of its own.
+    /// Does the work of members in a transaction: first the requests that can be answered together, then the others,
+    /// each in a savepoint.
     ///
-    /// - Returns: Those whose work failed, and is undone.
+    /// - Returns: The members whose work failed and was undone.
     private static func write(
         _ members: [Member], _ connection: SQLiteConnection
     ) throws(LedgerError) -> [GroupMember<Work>] {
@@ -151,7 +151,7 @@ struct SQLiteStore: LedgerStore {
             let answers = try RedemptionRequest.answer(together.map(\.request), connection)
             for (pending, answer) in zip(together, answers) { pending.answer = answer }
         } catch {
-            // One of them can be the reason, or all together. Nothing else is written yet.
+            // Either one request or the combination can be the cause. Nothing else has been written yet.
             rollBack(connection)
             try begin(connection)
             others = members
@@ -162,7 +162,7 @@ struct SQLiteStore: LedgerStore {
             do throws(LedgerError) {
                 try work.run(connection)
             } catch {
-                // Some errors, such as a full disk, end the transaction of all.
+                // Some errors, such as a full disk, end the transaction for all members.
                 guard !connection.isIdle else { throw error }
                 try connection.run("ROLLBACK TO member")
                 failed.append(member)
@@ -172,7 +172,7 @@ struct SQLiteStore: LedgerStore {
         return failed
     }
 
-    /// Writes what one member brings.
+    /// Does the work of one member in its own transaction.
     private static func write(_ member: GroupMember<Work>, _ connection: SQLiteConnection) {
         guard let work = member.take() else { return }
         do throws(LedgerError) {
@@ -186,7 +186,7 @@ struct SQLiteStore: LedgerStore {
         }
     }
 
-    /// IMMEDIATE: another process that writes is waited for here, and not in the middle.
+    /// IMMEDIATE makes the transaction wait for another process that writes here, and not later.
     private static func begin(_ connection: SQLiteConnection) throws(LedgerError) {
         try connection.run("BEGIN IMMEDIATE")
     }
@@ -202,7 +202,7 @@ struct SQLiteStore: LedgerStore {
         if !connection.isIdle { _ = try? connection.run("ROLLBACK") }
     }
 
-    /// Returns what is wrong with the files that a commit was written to.
+    /// Returns the error if the files that a commit was written to were deleted or replaced.
     private static func failure(of connection: SQLiteConnection) -> LedgerError? {
         do throws(LedgerError) { try connection.checkFiles() } catch { return error }
         return nil
@@ -219,8 +219,8 @@ struct SQLiteStore: LedgerStore {
     func read<Result>(
         about purchaseCount: Int, _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
-        // The writer has the pages that it wrote. Another connection drops its own after each commit, and reads them
-        // again.
+        // The writer has its own changes cached. After each commit, another connection drops its cache and reads the
+        // pages again.
         if purchaseCount <= Self.maximumBriefCount, groups.isIdle {
             let result = try writer.withIdleConnection(isUsable: \.isIdle) { connection throws(LedgerError) in
                 try Self.read(connection, body)
@@ -249,7 +249,7 @@ struct SQLiteStore: LedgerStore {
         _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result { try write(body) }
 
-    /// The lock is one of a file beside the ledger, which is removed with it: whoever closes the ledger's own file ends
+    /// Locks a file beside the ledger, which is removed with the lock. Closing the ledger's own file would release
     /// SQLite's locks.
     func lockImports() throws(LedgerError) -> ImportLock? {
         let path = FileIdentity.resolved(path) + "-import"
@@ -262,7 +262,7 @@ struct SQLiteStore: LedgerStore {
                 close(file)
                 return nil
             }
-            // The previous holder can have removed the file since it was opened.
+            // The previous holder may have removed the file after it was opened here.
             if let locked = FileIdentity(descriptor: file), locked == FileIdentity(path: path) {
                 return ImportLock {
                     _ = unsafe unlink(path)
@@ -275,7 +275,7 @@ struct SQLiteStore: LedgerStore {
 
     func completeFile() throws(LedgerError) {
         try writer.withConnection(isUsable: \.isIdle) { connection throws(LedgerError) in
-            // The first column says whether somebody was in the way for as long as SQLite waits.
+            // The first column is 1 if another user blocked the checkpoint for as long as SQLite waits.
             let rows = try connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
             guard try rows.first?.integer(0) == 0 else {
                 throw LedgerError(.storeUnavailable, "somebody else uses the file")

@@ -1,11 +1,11 @@
 extension Schema {
-    /// How large subscriptions are divided. Rows are made when one is next written to.
+    /// Returns the statements for dividing large subscriptions. The rows are inserted at a subscription's next write.
     static func parts(_ dialect: SQLDialect) -> [String] {
         let text = dialect.text
         return [
-            // The original transaction of a subscription that is divided.
+            // The original transaction of a divided subscription.
             "ALTER TABLE families ADD COLUMN subscription \(text)",
-            // In which part of it a transaction is: the date at which the part begins.
+            // The part that each transaction is in, identified by the date the part begins.
             """
             CREATE TABLE periods (environment \(text) NOT NULL, bundle_id \(text) NOT NULL,
                 transaction_id \(text) NOT NULL, family_id BIGINT NOT NULL, part BIGINT NOT NULL, line_item \(text),
@@ -13,8 +13,8 @@ extension Schema {
             """,
             "CREATE INDEX periods_of_part ON periods (family_id, part)",
             "CREATE INDEX periods_of_line_item ON periods (family_id, line_item) WHERE line_item IS NOT NULL",
-            // From when to when a part is, and from when on time alone can change what is decided about it; NULL if
-            // only new evidence can.
+            // The period of each part, and the date from which time alone can change its decision; NULL if only new
+            // evidence can.
             """
             CREATE TABLE parts (family_id BIGINT NOT NULL, begins_at BIGINT NOT NULL, ends_at BIGINT NOT NULL,
                 changes_at BIGINT, PRIMARY KEY (family_id, begins_at))

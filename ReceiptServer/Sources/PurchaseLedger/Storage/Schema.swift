@@ -1,13 +1,13 @@
-/// The tables, and how those of older versions become those of today.
+/// The schema and its migrations.
 ///
-/// `REFERENCE.md` lists them. Texts are compared byte for byte, also where the database has a locale.
+/// `REFERENCE.md` lists the tables. Text is compared byte for byte, even if the database has a locale.
 enum Schema {
-    /// The statements that make each version from the one before.
+    /// Returns the statements that upgrade to each version from the previous one.
     static func versions(_ dialect: SQLDialect) -> [[String]] {
         [
             first(dialect), second(dialect) + OrderTables.statements(dialect) + parts(dialect),
             SupportTables.statements(dialect), QuestionTables.statements(dialect), CommitMarks.tables(dialect),
-            // Indexes of large tables take long: before grants are locked.
+            // Create the indexes of large tables, which takes long, before grants are locked.
             EndedPeriod.tables(dialect) + SupportTables.evidenceDigests(dialect) + OrderTables.tokensByDate
                 + OrderTables.shopOrders(dialect) + LifecycleTables.statements(dialect)
                 + SeatTables.statements(dialect)
@@ -17,12 +17,12 @@ enum Schema {
         ]
     }
 
-    /// The version of today.
+    /// The current version.
     private static let latest = versions(.sqlite).count
 
-    /// Makes the tables, in one transaction.
+    /// Creates the tables in one transaction.
     ///
-    /// - Throws: `ledger-exists` if they are there.
+    /// - Throws: `ledger-exists` if they already exist.
     static func create(_ store: some LedgerStore) throws(LedgerError) {
         try store.migrate { (connection) throws(LedgerError) in
             for statement in connection.dialect.migrationLock { try connection.run(statement) }
@@ -33,9 +33,9 @@ enum Schema {
         }
     }
 
-    /// Changes the tables of older versions, in one transaction for each version.
+    /// Upgrades the tables of an older version, with one transaction for each step.
     ///
-    /// - Returns: The version that was found, and the one of today.
+    /// - Returns: The version that was found, and the current one.
     /// - Throws: `no-ledger` if there are no tables.
     static func migrate(_ store: some LedgerStore) throws(LedgerError) -> (found: Int, now: Int) {
         var found: Int?
@@ -46,7 +46,7 @@ enum Schema {
         }
     }
 
-    /// Throws an error unless the tables are there, and are those of today.
+    /// Throws unless the tables exist and have the current version.
     static func check(_ store: some LedgerStore) throws(LedgerError) {
         let version = try store.read { (connection) throws(LedgerError) in try Self.version(found(connection)) }
         guard version == latest else {
@@ -55,15 +55,15 @@ enum Schema {
         }
     }
 
-    /// There is no ledger where one is to be.
+    /// Returns the error for a missing ledger.
     ///
-    /// - Parameter file: The file; `nil` for a database, whose URI can have a password.
+    /// - Parameter file: The file, or `nil` for a database, whose URI can contain a password.
     static func missing(in file: String? = nil) -> LedgerError {
         let advice = "restore its back-up, or make a new one with 'receipt-server init' or PurchaseLedger(creating:)"
         return LedgerError(.noLedger, "\(file.map { "\($0): " } ?? "")there is none; \(advice)")
     }
 
-    /// Returns the row that has the version of the tables; none if there are no tables.
+    /// Returns the row with the version of the tables, or none if there are no tables.
     private static func found(_ connection: any SQLConnection) throws(LedgerError) -> [SQLRow] {
         if try connection.run(connection.dialect.tableQuestion).isEmpty { return [] }
         return try connection.run("SELECT version FROM ledger_schema")
@@ -78,7 +78,7 @@ enum Schema {
         return found
     }
 
-    /// Returns the version of the tables, and the one that they have now.
+    /// Upgrades the tables by one version. Returns the previous version and the new one.
     private static func step(_ connection: any SQLConnection) throws(LedgerError) -> (version: Int, next: Int) {
         for statement in connection.dialect.migrationLock { try connection.run(statement) }
         let version = try Self.version(found(connection))
@@ -93,37 +93,37 @@ enum Schema {
         let transaction = "environment \(text) NOT NULL, bundle_id \(text) NOT NULL, transaction_id \(text) NOT NULL"
         let key = "PRIMARY KEY (environment, bundle_id, transaction_id"
         return [
-            // All transactions of one purchase: its renewals, restored transactions, and what a migration renamed. The
-            // account is who brought one first.
+            // A lineage: all transactions of one purchase, including renewals, restored transactions and those renamed
+            // by a migration. The account is the first that submitted one.
             """
             CREATE TABLE families (id \(dialect.rowNumber), account \(text), claimed_at BIGINT)
             """,
             "CREATE INDEX families_of_account ON families (account)",
-            // Every transaction id, original transaction id and previous original transaction id, and its family.
+            // Every transaction id, original transaction id and previous original transaction id, with its lineage.
             """
             CREATE TABLE identifiers (\(transaction), family_id BIGINT NOT NULL REFERENCES families (id), \(key)))
             """,
             "CREATE INDEX identifiers_of_family ON identifiers (family_id)",
-            // What Apple has signed about a transaction: a row for each different content, with the date it was signed
-            // last and the signer who was first.
+            // The evidence that Apple signed about a transaction: a row for each distinct content, with the latest
+            // signing date and the first signer.
             """
             CREATE TABLE evidence (\(transaction), variant BIGINT NOT NULL, signed_date BIGINT NOT NULL,
                 purchase \(text) NOT NULL, signer \(text), \(key), variant))
             """,
-            // What Apple signed last about the renewal of a subscription. It names no app.
+            // The latest renewal information that Apple signed about a subscription. It names no app.
             """
             CREATE TABLE renewals (environment \(text) NOT NULL, original_transaction_id \(text) NOT NULL,
                 signed_date BIGINT NOT NULL, renewal \(text) NOT NULL,
                 PRIMARY KEY (environment, original_transaction_id))
             """,
-            // What was granted. The quantity is what the account has now: 0 after a refund.
+            // The grants. The quantity is what the account has now: 0 after a refund.
             """
             CREATE TABLE grants (\(transaction), product_id \(text) NOT NULL, account \(text) NOT NULL,
                 quantity BIGINT NOT NULL, granted_quantity BIGINT NOT NULL, granted_at BIGINT NOT NULL,
                 changed_at BIGINT NOT NULL, voided_at BIGINT, \(key)))
             """,
             "CREATE INDEX grants_of_account ON grants (account)",
-            // Purchases of an owner that begin later.
+            // The owned purchases that begin later.
             "CREATE TABLE beginnings (\(transaction), begins_at BIGINT NOT NULL, \(key)))",
             "CREATE INDEX beginnings_due ON beginnings (begins_at)",
             """
@@ -136,12 +136,12 @@ enum Schema {
                 answer \(text) NOT NULL, answered_at BIGINT NOT NULL, PRIMARY KEY (account, idempotency_key))
             """,
             "CREATE INDEX answers_by_age ON answers (answered_at)",
-            // Former owners of a family, and why they no longer own it.
+            // The former owners of a lineage, and the reasons that they no longer own it.
             """
             CREATE TABLE transfers (id \(dialect.rowNumber), family_id BIGINT NOT NULL, from_account \(text) NOT NULL,
                 to_account \(text) NOT NULL, reason \(text) NOT NULL, transferred_at BIGINT NOT NULL)
             """,
-            // The number of events of each account, which also orders the transactions that write them.
+            // The number of events of each account. Its row also serializes the transactions that write them.
             "CREATE TABLE accounts (account \(text) PRIMARY KEY, events BIGINT NOT NULL)",
             // The events for the backend. A row is `pending`, `delivered` or `dead`.
             """
@@ -158,29 +158,29 @@ enum Schema {
 
     private static func second(_ dialect: SQLDialect) -> [String] {
         [
-            // The number of the last event of each account, which no longer counts them.
+            // The number of the last event of each account, whose events are no longer counted.
             "ALTER TABLE accounts RENAME COLUMN events TO last_sequence",
-            // One row: later events have a greater number.
+            // A single row. Later events have a greater number.
             "CREATE TABLE sequence_floor (floor BIGINT NOT NULL)",
             "INSERT INTO sequence_floor VALUES (0)",
-            // When a decision changes without new evidence: a purchase begins, or a refund comes into effect.
+            // The dates when a decision changes without new evidence: a purchase begins, or a refund takes effect.
             "ALTER TABLE beginnings RENAME TO due_moments",
             "ALTER TABLE due_moments RENAME COLUMN begins_at TO due_at",
             "DROP INDEX beginnings_due",
             "CREATE INDEX due_moments_by_date ON due_moments (due_at)",
-            // Version 1 applied no refund that Apple had dated ahead of the clock, or after a period's end: each is
-            // looked at again.
+            // Version 1 didn't apply a refund that Apple dated ahead of the clock or after the end of a period. Decide
+            // on these again.
             """
             INSERT INTO due_moments SELECT DISTINCT environment, bundle_id, transaction_id, 0 FROM evidence
             WHERE purchase LIKE '%"revoked":true%' ON CONFLICT DO NOTHING
             """,
             // The end of access in the last event.
             "ALTER TABLE grants ADD COLUMN until BIGINT",
-            // Some were kept whose outcomes can change for the better. A request that is sent again is decided anew.
+            // Some stored answers had outcomes that can improve. A repeated request is decided again.
             "DELETE FROM answers",
             dialect.eventDatesAsText,
-            // When the first pending event of an account is due, or when its lease ends; NULL if there is none. So a
-            // look at what is due reads no other event.
+            // The date when the first pending event of an account is due, or when its lease ends; NULL if there is
+            // none. With it, finding what is due reads no other events.
             "ALTER TABLE accounts ADD COLUMN due_at BIGINT",
             """
             UPDATE accounts SET due_at = (
@@ -190,11 +190,11 @@ enum Schema {
             "DROP INDEX outbox_due",
             "ALTER TABLE outbox DROP COLUMN due_at",
             "ALTER TABLE outbox DROP COLUMN leased_until",
-            // One index for each state: no question reads the events of another.
+            // One index for each state, so that no query reads the events in another.
             "DROP INDEX outbox_by_age",
             "CREATE INDEX outbox_oldest ON outbox (made_at) WHERE state = 'pending'",
             "CREATE INDEX outbox_delivered ON outbox (made_at) WHERE state = 'delivered'",
-            // Renewal information names no app.
+            // Needed because renewal information doesn't name an app.
             "CREATE INDEX identifiers_of_transaction ON identifiers (transaction_id)",
         ]
     }

@@ -21,15 +21,15 @@ final class SnapshotConnection: SQLConnection {
 }
 
 extension LedgerStore {
-    /// Runs `body`, which records what it must and answers. If that is nothing, it takes no lock and waits for no disk:
-    /// it is tried on a snapshot first.
+    /// Runs `body`, which records what is necessary and answers. It first runs on a snapshot: if it has nothing to
+    /// record, it takes no locks and waits for no disk.
     ///
-    /// What a snapshot shows is durable. Whatever else happens meanwhile counts as later, since the number of the
-    /// answer (``SQLConnection/sequence(of:)``) is of the same snapshot.
+    /// The contents of a snapshot are durable. Anything else that happens meanwhile counts as later, because the
+    /// answer's number (``SQLConnection/sequence(of:)``) comes from the same snapshot.
     ///
     /// - Parameters:
-    ///   - purchaseCount: The number of purchases that it is about.
-    ///   - write: Runs `body` where it can write.
+    ///   - purchaseCount: The number of purchases involved.
+    ///   - write: Runs `body` with a connection that can write.
     func decide<Result>(
         about purchaseCount: Int, _ body: (any SQLConnection) throws(LedgerError) -> Result,
         else write: () throws(LedgerError) -> Result
@@ -44,7 +44,7 @@ extension LedgerStore {
         return try write()
     }
 
-    /// Runs `body` for nobody's account.
+    /// Runs `body` without an account.
     func decide<Result>(
         about purchaseCount: Int = .max, _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
