@@ -10,24 +10,24 @@ import Musl
 import Darwin
 #endif
 
-/// Does what a ledger has to do without a request: it delivers events, grants renewals that begin, and removes what is
-/// no longer needed.
+/// Does a ledger's background work: delivers events, grants renewals that begin, and removes data that is no longer
+/// needed.
 ///
-/// Each event is delivered at least once, and those of one account in their order. Accounts do not wait for each other,
-/// unless many of them are slow. Each event has a `sequence`, by which the receiver ignores older events. Several
-/// servers may deliver the events of one ledger.
+/// Each event is delivered at least once, and the events of one account are delivered in order. Accounts don't wait for
+/// each other, unless many of them are slow. Each event has a `sequence`, which the receiver uses to ignore older
+/// events. Several servers can deliver the events of one ledger.
 ///
-/// An event whose delivery fails is delivered again after 1, 2, 4 … seconds, at most an hour, and becomes a dead letter
-/// in the end: see `PurchaseLedger/deadLetters()`. If the process is killed, what it was delivering is delivered
-/// again within half a minute, by it or by another one.
+/// If the delivery of an event fails, it is retried after 1, 2, 4 … seconds, up to an hour, until the event becomes a
+/// dead letter: see `PurchaseLedger/deadLetters()`. If the process is killed, the events it was delivering are
+/// delivered again within half a minute, by it or by another process.
 public final class EventDelivery: Sendable {
-    /// How long delivered events, the answers to idempotency keys and abandoned orders are kept.
+    /// The time to keep delivered events, the answers to idempotency keys, and abandoned orders.
     static let retention = Duration.seconds(30 * 86_400)
-    /// How many events are sent at once, each of another account.
+    /// The number of events to deliver at once, each for a different account.
     static let concurrency = 16
-    /// How often the ledger is asked whether something is due.
+    /// The interval between checks for due events.
     private static let interval = Duration.milliseconds(500)
-    /// The longest description of an error that is kept with an event.
+    /// The maximum length of an error description that is stored with an event.
     private static let maximumFailureLength = 1000
 
     private let ledger: PurchaseLedger
@@ -37,17 +37,17 @@ public final class EventDelivery: Sendable {
     private let isStopped = Atomic(false)
     private var surroundings: Surroundings { ledger.policy.surroundings }
 
-    /// Creates a delivery to a closure, which `run(onError:)` begins.
+    /// Creates a delivery to a closure. To start it, call `run(onError:)`.
     ///
-    /// The closure is called on threads of the delivery, at once for up to 16 events, each of another account; but
-    /// requests for refunds wait for no other event. It may wait. While it does, no other process is given the event,
-    /// nor those that wait for it.
+    /// The closure is called on the delivery's threads, for up to 16 events at once, each for a different account.
+    /// Requests for refunds are an exception: they don't wait for other events. The closure can block. Meanwhile, no
+    /// other process gets its event or the events that wait for it.
     ///
     /// - Parameters:
     ///   - ledger: The ledger.
-    ///   - maximumAttempts: The number of failures after which an event is a dead letter; by default 80, which takes
+    ///   - maximumAttempts: The number of failures after which an event becomes a dead letter. The default, 80, takes
     ///     three days.
-    ///   - deliver: Records an event. The event is delivered when it returns. If it throws, it is called again.
+    ///   - deliver: Records an event. When it returns, the event is delivered. If it throws, it is called again.
     public convenience init(
         _ ledger: PurchaseLedger, maximumAttempts: Int = 80,
         deliver: @escaping @Sendable (_ event: LedgerEvent) throws -> Void
@@ -67,17 +67,17 @@ public final class EventDelivery: Sendable {
         }
     }
 
-    /// Creates a delivery to an asynchronous closure, which `run(onError:)` begins.
+    /// Creates a delivery to an asynchronous closure. To start it, call `run(onError:)`.
     ///
-    /// The closure is called in up to 16 tasks at once, each for another account; but requests for refunds wait for no
-    /// other event. It may wait. While it does, no other process is given the event, nor those that wait for it.
-    /// Cancelling the task that runs the delivery does not cancel the closure.
+    /// The closure is called in up to 16 tasks at once, each for a different account. Requests for refunds are an
+    /// exception: they don't wait for other events. The closure can suspend. Meanwhile, no other process gets its event
+    /// or the events that wait for it. Canceling the task that runs the delivery doesn't cancel the closure.
     ///
     /// - Parameters:
     ///   - ledger: The ledger.
-    ///   - maximumAttempts: The number of failures after which an event is a dead letter; by default 80, which takes
+    ///   - maximumAttempts: The number of failures after which an event becomes a dead letter. The default, 80, takes
     ///     three days.
-    ///   - deliver: Records an event. The event is delivered when it returns. If it throws, it is called again.
+    ///   - deliver: Records an event. When it returns, the event is delivered. If it throws, it is called again.
     public convenience init(
         _ ledger: PurchaseLedger, maximumAttempts: Int = 80,
         deliver: @escaping @Sendable (_ event: LedgerEvent) async throws -> Void
@@ -95,8 +95,8 @@ public final class EventDelivery: Sendable {
     }
 
     /// - Parameters:
-    ///   - lease: after which the events of a server that has crashed are delivered by another.
-    ///   - makeSender: Is called once on each thread that delivers; `nil` for no delivery.
+    ///   - lease: The time after which another server delivers the events of a server that crashed.
+    ///   - makeSender: Called once on each delivering thread, or `nil` to deliver nothing.
     init(
         _ ledger: PurchaseLedger, maximumAttempts: Int, lease: Duration, _ makeSender: (@Sendable () -> EventSender)?
     ) {
@@ -106,9 +106,9 @@ public final class EventDelivery: Sendable {
         self.lease = lease
     }
 
-    /// Delivers events until ``stop()`` is called. Call it on a thread of its own.
+    /// Delivers events until ``stop()`` is called. Call it on a separate thread.
     ///
-    /// - Parameter onError: Is told each time the database or a delivery fails, and of each event that is dead.
+    /// - Parameter onError: Called each time the database or a delivery fails, and for each dead letter.
     @available(*, noasync)
     public func run(onError: (LedgerError) -> Void) {
         let senders = makeSender.map { EventSenders(count: Self.concurrency, $0) }
@@ -120,7 +120,7 @@ public final class EventDelivery: Sendable {
         var nextLook = surroundings.uptime()
         var nextRenewal = surroundings.uptime() + lease / 3
         var isNewestFirst = false
-        // A closure may take any time.
+        // A closure can take any amount of time.
         func renewLeases(of senders: EventSenders) throws(LedgerError) {
             guard surroundings.uptime() >= nextRenewal else { return }
             nextRenewal = surroundings.uptime() + lease / 3
@@ -130,7 +130,7 @@ public final class EventDelivery: Sendable {
             var isDue = surroundings.uptime() >= nextLook
             if isDue {
                 nextLook = surroundings.uptime() + Self.interval
-                // A fault in one of them does not stop the others.
+                // An error in one of these doesn't stop the others.
                 do throws(LedgerError) {
                     if surroundings.uptime() >= nextCleaning {
                         nextCleaning = surroundings.uptime() + .seconds(3600)
@@ -170,14 +170,14 @@ public final class EventDelivery: Sendable {
                 onError(error)
             }
         }
-        // What is being sent is recorded, or it would be sent again.
+        // Record the current deliveries. Otherwise, their events would be delivered again.
         results += senders?.stop() ?? []
         do throws(LedgerError) { _ = try record(&results, onError) } catch { onError(error) }
     }
 
-    /// Delivers events until ``stop()`` is called or the task is cancelled, on threads of its own.
+    /// Delivers events until ``stop()`` is called or the task is canceled, on threads of its own.
     ///
-    /// - Parameter onError: Is told each time the database or a delivery fails, and of each event that is dead.
+    /// - Parameter onError: Called each time the database or a delivery fails, and for each dead letter.
     public func run(onError: @escaping @Sendable (LedgerError) -> Void) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -195,12 +195,12 @@ public final class EventDelivery: Sendable {
         }
     }
 
-    /// Makes `run(onError:)` return after the deliveries that it is at.
+    /// Makes `run(onError:)` return after the current deliveries.
     public func stop() { isStopped.store(true, ordering: .relaxed) }
 
-    /// Records what became of deliveries. Results that the database does not take stay in `results`.
+    /// Records the results of deliveries. If the database fails, the unrecorded results stay in `results`.
     ///
-    /// - Returns: Whether there were any.
+    /// - Returns: Whether there were any results.
     private func record(
         _ results: inout [EventSenders.Result], _ onError: (LedgerError) -> Void
     ) throws(LedgerError) -> Bool {
@@ -215,7 +215,7 @@ public final class EventDelivery: Sendable {
         return true
     }
 
-    /// What is recorded of an error. A database takes no NUL, and one that is refused would stop all deliveries.
+    /// Returns the text to record for an error. A NUL would be refused, and would stop all deliveries.
     private static func words(of error: any Error) -> String {
         var words = ""
         for scalar in "\(error)".unicodeScalars.prefix(maximumFailureLength) where scalar.value != 0 {

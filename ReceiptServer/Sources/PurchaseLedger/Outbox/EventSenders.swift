@@ -1,23 +1,23 @@
 import ServerThreads
 
-/// Delivers an event, and returns what went wrong, or `nil`. One thread uses it.
+/// Delivers an event, and returns the failure, or `nil` if there was none. One thread uses it.
 typealias EventSender = (OutgoingEvent) -> String?
 
 /// Threads that deliver events, each one event at a time.
 final class EventSenders: @unchecked Sendable {
-    /// An event that was sent, with what went wrong, or `nil`.
+    /// An event, and the failure to deliver it, or `nil` if it was delivered.
     typealias Result = (event: OutgoingEvent, failure: String?)
 
     private let monitor = Monitor()
-    /// Within the monitor.
+    /// The state below is guarded by the monitor.
     private var waiting: [OutgoingEvent] = []
     private var results: [Result] = []
-    /// Those that were given and whose results were not taken, by their ids.
+    /// The events, by id, that were accepted and whose results haven't been taken.
     private var open: [String: OutgoingEvent] = [:]
     private var isStopping = false
     private var threads: [Thread] = []
 
-    /// - Parameter makeSender: Is called once on each thread.
+    /// - Parameter makeSender: Called once on each thread.
     init(count: Int, _ makeSender: @escaping @Sendable () -> EventSender) {
         threads = (0..<count).compactMap { _ in
             Thread {
@@ -31,12 +31,12 @@ final class EventSenders: @unchecked Sendable {
         }
     }
 
-    /// The number of threads, less than what was asked for if the system has no more.
+    /// The number of threads, which is less than requested if the system can't provide more.
     var count: Int { threads.count }
-    /// How many events can be sent at once.
+    /// The number of further events that can be delivered at once.
     var freeCount: Int { monitor.locked { threads.count - open.count } }
 
-    /// The events that were given and whose results were not taken.
+    /// The events that were accepted and whose results haven't been taken.
     var openEvents: [OutgoingEvent] { monitor.locked { Array(open.values) } }
 
     func send(_ events: [OutgoingEvent]) {
@@ -48,7 +48,7 @@ final class EventSenders: @unchecked Sendable {
         monitor.broadcast()
     }
 
-    /// Returns the events that have been sent, and waits for one if there is none.
+    /// Returns the results since the last call, waiting for one if there are none.
     func takeResults(within time: Duration) -> [Result] {
         let deadline = Monitor.Deadline(after: time)
         return monitor.locked {
@@ -67,9 +67,9 @@ final class EventSenders: @unchecked Sendable {
         monitor.broadcast()
     }
 
-    /// Ends the threads after what they are sending.
+    /// Ends the threads after their current deliveries.
     ///
-    /// - Returns: What they sent.
+    /// - Returns: The results of those deliveries.
     func stop() -> [Result] {
         end()
         for thread in threads { thread.join() }

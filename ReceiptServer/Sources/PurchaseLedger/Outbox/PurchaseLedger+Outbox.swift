@@ -1,35 +1,35 @@
 public import AppStoreReceipt
 import StrictText
 
-/// An event that could not be delivered, for an operator.
+/// An event that couldn't be delivered.
 public struct DeadLetter: Sendable {
     /// The id of the event.
     public let id: String
-    /// The event as it would have been delivered.
+    /// The event, as it would have been delivered.
     public let event: String
-    /// What went wrong the last time.
+    /// The last failure.
     public let failure: String
 }
 
-/// An event that is to be delivered.
+/// An event to deliver.
 struct OutgoingEvent: Sendable {
     let id: String
     let account: String
     let event: String
     let attempts: Int64
-    /// Whether it waits for no other event of its account.
+    /// Whether it doesn't wait for other events of its account.
     var isUrgent = false
 }
 
-/// The statements that look for events. Each of them follows an index, however many events there are.
+/// The queries for events. Each uses an index, however many events there are.
 enum OutboxQuery {
-    /// The accounts whose first pending event is due at `$1`, at most `$2`.
+    /// The accounts whose first pending event is due at `$1`, up to `$2` of them.
     static func due(newestFirst: Bool, _ dialect: SQLDialect) -> String {
         "SELECT account FROM accounts WHERE due_at <= $1 ORDER BY due_at\(newestFirst ? " DESC" : "") LIMIT $2"
             + dialect.skippingRowLock
     }
 
-    /// The accounts that wait for longer than `$1`.
+    /// The accounts whose event is due later than `$1`.
     static func late(_ dialect: SQLDialect) -> String {
         "SELECT account FROM accounts WHERE due_at > $1 ORDER BY due_at DESC LIMIT 100" + dialect.skippingRowLock
     }
@@ -41,7 +41,7 @@ enum OutboxQuery {
         FROM outbox WHERE account = $1 AND state = 'pending' ORDER BY sequence LIMIT 1
         """
 
-    /// The urgent events that are due at `$1`, at most `$2`, also those that wait for longer than `$3`.
+    /// The urgent events that are due at `$1` or due later than `$3`, up to `$2` of them.
     static func urgent(_ dialect: SQLDialect) -> String {
         """
         SELECT id, account, event, attempts FROM outbox WHERE state = 'urgent' AND (due_at <= $1 OR due_at > $3)
@@ -49,36 +49,36 @@ enum OutboxQuery {
         """ + dialect.skippingRowLock
     }
 
-    /// The dates of the oldest events in the state `state`, at most `limit`.
+    /// The dates of the oldest events in a state, up to `limit` of them.
     static func oldest(_ state: String, limit: Int) -> String {
         "SELECT made_at FROM outbox WHERE state = '\(state)' ORDER BY made_at LIMIT \(limit)"
     }
 
-    /// Events that were delivered before `$1`, at most 1000.
+    /// Events that were delivered before `$1`, up to 1000 of them.
     static let old = """
         SELECT id FROM outbox WHERE state = 'delivered' AND made_at < $1 ORDER BY made_at LIMIT 1000
         """
 }
 
 extension PurchaseLedger {
-    /// How long a server has for the delivery of an event. Then another one delivers it: this one has crashed.
+    /// The time that a server has to deliver an event. After that, another server assumes a crash and delivers it.
     static let eventLease = Duration.seconds(25)
-    /// The longest time between two attempts.
+    /// The maximum time between two attempts.
     private static let maximumDelay = Duration.seconds(3600)
-    /// The number beyond which events are not counted.
+    /// The maximum number of events to count.
     static let maximumCount = 10_000
 
-    /// Returns events to deliver: those that are urgent, and at most one of each account, the first that is pending.
-    /// Nobody else gets these, or events of these accounts, before `lease` has passed.
+    /// Returns events to deliver: the urgent ones, and at most one for each account, the first that is pending. Other
+    /// callers don't get these, or events of these accounts, until `lease` has passed.
     ///
     /// - Parameter isNewestFirst: If `true`, takes half (rounded up) from the newest due events and the rest from the
-    ///   oldest; otherwise the reverse. So new events do not wait for a backlog, nor the backlog for new events.
+    ///   oldest; otherwise the reverse. Neither new events nor the backlog wait for the other.
     func takeEvents(
         limit: Int, lease: Duration, isNewestFirst: Bool = false, at now: Instant
     ) throws(LedgerError) -> [OutgoingEvent] {
         try store.write { (connection) throws(LedgerError) in
-            // Nothing waits for so long. The clock was ahead when this was written. Clocks of two servers may differ by
-            // five minutes.
+            // No event waits this long: the clock was ahead when the date was written. The clocks of two servers can
+            // differ by five minutes.
             let bound = now + Self.maximumDelay + .seconds(300)
             for row in try connection.run(OutboxQuery.late(connection.dialect), [SQLValue(bound)]) {
                 try connection.setDue(now, row.text(0))
@@ -120,10 +120,10 @@ extension PurchaseLedger {
         }
     }
 
-    /// Keeps others from events that are still being delivered, for another `lease`.
+    /// Extends the lease of events that are still being delivered.
     func keepEvents(_ events: [OutgoingEvent], lease: Duration, at now: Instant) throws(LedgerError) {
         guard !events.isEmpty else { return }
-        // Accounts are locked in one order.
+        // Accounts are locked in a fixed order.
         let events = events.sorted { $0.account.utf8.lexicographicallyPrecedes($1.account.utf8) }
         try store.write { (connection) throws(LedgerError) in
             for event in events {
@@ -143,15 +143,15 @@ extension PurchaseLedger {
         }
     }
 
-    /// Records what became of deliveries.
+    /// Records the results of deliveries.
     ///
     /// - Parameters:
-    ///   - results: The events, with what went wrong, or `nil`.
-    ///   - maximumAttempts: The number of failures after which an event is dead.
+    ///   - results: The events, each with its failure, or `nil`.
+    ///   - maximumAttempts: The number of failures after which an event becomes a dead letter.
     func record(
         _ results: [EventSenders.Result], maximumAttempts: Int64, at now: Instant
     ) throws(LedgerError) {
-        // Accounts are locked in one order.
+        // Accounts are locked in a fixed order.
         let results = results.sorted { $0.event.account.utf8.lexicographicallyPrecedes($1.event.account.utf8) }
         try store.write { (connection) throws(LedgerError) in
             for (event, failure) in results {
@@ -171,12 +171,12 @@ extension PurchaseLedger {
                         SQLValue(failure), .integer(event.attempts), event.isUrgent ? SQLValue(next) : .null,
                         .text(event.isUrgent ? "urgent" : "pending"),
                     ])
-                // Otherwise, another server took the event when the lease was over.
+                // If nothing changed, another server took the event after the lease expired.
                 guard !changed.isEmpty, !event.isUrgent else { continue }
                 if isPending {
                     try connection.setDue(next, event.account)
                 } else {
-                    // By its age: the next one of a backlog is not the newest event.
+                    // The next event is due at its own date, so that those of a backlog don't count as the newest.
                     try connection.run(
                         """
                         UPDATE accounts SET due_at = (
@@ -189,7 +189,7 @@ extension PurchaseLedger {
         }
     }
 
-    /// Returns the events that could not be delivered, the oldest first, at most 1000.
+    /// Returns the events that couldn't be delivered, oldest first, up to 1000 of them.
     @available(*, noasync)
     public func deadLetters() throws(LedgerError) -> [DeadLetter] {
         try store.read { (connection) throws(LedgerError) in
@@ -204,8 +204,8 @@ extension PurchaseLedger {
         }
     }
 
-    /// Returns the lifecycle events of the last 30 days about purchases without an owner: the newest first, at most
-    /// 1000. They name no account.
+    /// Returns the lifecycle events of the last 30 days about purchases without an owner, newest first, up to 1000 of
+    /// them. They name no account.
     @available(*, noasync)
     public func unownedEvents() throws(LedgerError) -> [String] {
         try store.read { (connection) throws(LedgerError) in
@@ -215,7 +215,7 @@ extension PurchaseLedger {
         }
     }
 
-    /// The number of ``unownedEvents()``, at most 10,000.
+    /// Returns the number of ``unownedEvents()``, counting up to 10,000.
     package func unownedEventCount() throws(LedgerError) -> Int {
         try store.read { (connection) throws(LedgerError) in
             let rows = try connection.run(
@@ -224,12 +224,12 @@ extension PurchaseLedger {
         }
     }
 
-    /// Delivers an event again that could not be delivered, or that was.
+    /// Delivers an event again, whether or not it was delivered.
     ///
     /// - Parameters:
     ///   - eventID: The event's identifier.
-    ///   - reason: The operator and the reason, to record them; `nil` to record nothing.
-    ///   - now: The date it is due.
+    ///   - reason: The operator and the reason to record, or `nil` to record nothing.
+    ///   - now: The date when the event is due.
     /// - Throws: `not-found` if there is no such event.
     @available(*, noasync)
     public func sendAgain(eventID: String, reason: String? = nil, at now: Instant = .now) throws(LedgerError) {
@@ -239,7 +239,7 @@ extension PurchaseLedger {
             let notFound = LedgerError(.notFound, "event")
             let rows = try connection.run("SELECT account FROM outbox WHERE id = $1", [.text(eventID)])
             guard let account = try rows.first?.text(0) else { throw notFound }
-            // Its name is recorded with the reason.
+            // The account's name is recorded with the reason.
             try connection.lockAccount(account, .shared)
             try connection.lock(account)
             let sent = try connection.run(
@@ -248,19 +248,19 @@ extension PurchaseLedger {
                     due_at = CASE WHEN due_at IS NULL THEN due_at ELSE $2 END
                 WHERE id = $1 RETURNING state
                 """, [.text(eventID), SQLValue(now)])
-            // The account was deleted meanwhile, with its events.
+            // If there is no row, the account was deleted meanwhile, with its events.
             guard let state = try sent.first?.text(0) else { throw notFound }
             if let reason { try connection.recordSending(eventID, reason, at: now) }
             guard state.hasSameBytes(as: "pending") else { return }
-            // An account that is due soon may just have an event on its way.
+            // If the account is due soon, an event may be on its way.
             try connection.run(
                 "UPDATE accounts SET due_at = $2 WHERE account = $1 AND (due_at IS NULL OR due_at > $3)",
                 [.text(account), SQLValue(now), SQLValue(now + Self.eventLease)])
         }
     }
 
-    /// The number of events that are to be delivered, the date of the oldest, and the number of those that could not
-    /// be. Of each, at most 10,000 are counted.
+    /// Returns the number of events to deliver, the date of the oldest, and the number of dead letters. Each count
+    /// stops at 10,000.
     @available(*, noasync)
     public func outboxCounts() throws(LedgerError) -> (pending: Int, oldestPending: Instant?, dead: Int) {
         try store.read { (connection) throws(LedgerError) in
@@ -278,8 +278,8 @@ extension PurchaseLedger {
         }
     }
 
-    /// Removes what is no longer needed: delivered events and answers to idempotency keys from before a date, and
-    /// orders that were abandoned before it.
+    /// Removes delivered events and answers to idempotency keys from before a date, and orders that were abandoned
+    /// before it.
     @available(*, noasync)
     public func removeHistory(before date: Instant) throws(LedgerError) {
         for (statement, date) in [
@@ -298,7 +298,7 @@ extension PurchaseLedger {
             ),
             ("DELETE FROM orders WHERE id IN (\(OrderQuery.old)) RETURNING 1", date - policy.orderTime),
         ] {
-            // In parts, which others do not wait for.
+            // Remove them in small batches, so that other transactions don't wait.
             var count = 1000
             while count == 1000 {
                 count = try store.write { (connection) throws(LedgerError) in
@@ -310,13 +310,13 @@ extension PurchaseLedger {
 }
 
 extension SQLConnection {
-    /// Waits until no other transaction posts or takes events of an account, and keeps others from it until the end of
-    /// this one.
+    /// Locks the events of an account until the end of the transaction, so that no other transaction posts or takes
+    /// any.
     fileprivate func lock(_ account: String) throws(LedgerError) {
         try run("SELECT 1 FROM accounts WHERE account = $1" + dialect.rowLock, [.text(account)])
     }
 
-    /// Says when the first pending event of an account is due, or that there is none.
+    /// Sets the date when the first pending event of an account is due, or `nil` if there is none.
     fileprivate func setDue(_ date: Instant?, _ account: String) throws(LedgerError) {
         try run(
             "UPDATE accounts SET due_at = $2 WHERE account = $1", [.text(account), date.map { SQLValue($0) } ?? .null])

@@ -7,7 +7,7 @@ import StrictText
 public struct Webhook: Sendable {
     /// The URL.
     public let url: String
-    /// The scheme, the host and the port of the URL, such as `https://example.com:8443`. The rest of a URL can have a
+    /// The scheme, host and port of the URL, such as `https://example.com:8443`. The rest of a URL can contain a
     /// password or a token.
     public let origin: String
     let secret: [UInt8]
@@ -17,13 +17,13 @@ public struct Webhook: Sendable {
     ///
     /// - Parameters:
     ///   - url: An `https:` URL. An `http:` URL must name this machine: `localhost`, `127.0.0.1` or `[::1]`.
-    ///   - secret: The key of the signatures, which the receiver knows, too; at least 16 bytes.
-    /// - Throws: `invalid-location` for another URL, and `invalid-text` for a short secret.
+    ///   - secret: The key of the signatures, which the receiver also has, of at least 16 bytes.
+    /// - Throws: `invalid-location` if the URL isn't allowed, and `invalid-text` if the secret is too short.
     public init(url: String, secret: [UInt8]) throws(LedgerError) {
         guard secret.count >= 16 else {
             throw LedgerError(.invalidText, "the webhook's secret must have at least 16 bytes")
         }
-        // By the parser that will be used to connect.
+        // Use the same parser as for connecting.
         guard !url.utf8.contains(0), let (scheme, host, port) = Self.parts(of: url) else {
             throw LedgerError(.invalidLocation, "the webhook is no URL")
         }
@@ -50,8 +50,8 @@ public struct Webhook: Sendable {
         return (scheme, host, part(CURLUPART_PORT))
     }
 
-    /// The header with which a receiver checks who sent an event, and when: the HMAC-SHA256 of `TIME.BODY`, and the
-    /// time in seconds since 1970.
+    /// Returns the header that authenticates the sender and the time of an event to the receiver: the HMAC-SHA256 of
+    /// `TIME.BODY`, and the time in seconds since 1970.
     func signature(of body: [UInt8], atSecond time: Int64) throws(LedgerError) -> String {
         let signed = Array("\(time).".utf8) + body
         let code = try LedgerError.onHost { () throws(LibcryptoError) in
@@ -62,18 +62,18 @@ public struct Webhook: Sendable {
 }
 
 extension EventDelivery {
-    /// Creates a delivery to a webhook, which `run(onError:)` begins.
+    /// Creates a delivery to a webhook. To start it, call `run(onError:)`.
     ///
     /// - Parameters:
     ///   - ledger: The ledger.
-    ///   - webhook: Where to deliver; `nil` for nowhere. Events then wait in the outbox.
-    ///   - maximumAttempts: The number of failures after which an event is a dead letter; by default 80, which takes
+    ///   - webhook: The receiver, or `nil` for none. Events then wait in the outbox.
+    ///   - maximumAttempts: The number of failures after which an event becomes a dead letter. The default, 80, takes
     ///     three days.
     public convenience init(_ ledger: PurchaseLedger, to webhook: Webhook?, maximumAttempts: Int = 80) {
         self.init(ledger, to: webhook, maximumAttempts: maximumAttempts, lease: PurchaseLedger.eventLease)
     }
 
-    /// - Parameter lease: after which the events of a server that has crashed are delivered by another.
+    /// - Parameter lease: The time after which another server delivers the events of a server that crashed.
     convenience init(_ ledger: PurchaseLedger, to webhook: Webhook?, maximumAttempts: Int, lease: Duration) {
         guard let webhook else {
             self.init(ledger, maximumAttempts: maximumAttempts, lease: lease, nil)
@@ -81,7 +81,7 @@ extension EventDelivery {
         }
         let date = ledger.policy.surroundings.date
         self.init(ledger, maximumAttempts: maximumAttempts, lease: lease) {
-            // A connection to the webhook lasts for as long as the receiver lets it.
+            // A connection to the webhook is kept as long as the receiver allows.
             let client = WebhookClient(webhook, date)
             return { client.send($0.event, id: $0.id) }
         }

@@ -2,19 +2,19 @@
 import AppStoreReceipt
 import CLibcurl
 
-/// Sends events, one after the other, over one connection where it lasts.
+/// Sends events in sequence, reusing one connection while it lasts.
 @safe
 final class WebhookClient {
-    /// How long one delivery may take, in seconds.
+    /// The maximum time for one delivery, in seconds.
     static let timeLimit = 5
 
     private let webhook: Webhook
     private let date: @Sendable () -> Instant
     private var handle: UnsafeMutableRawPointer?
-    /// Whether the last request was answered as a whole.
+    /// Whether the last request got a complete answer.
     private var isAnswered = true
 
-    /// - Parameter date: The date of a signature.
+    /// - Parameter date: Returns the date of a signature.
     init(_ webhook: Webhook, _ date: @escaping @Sendable () -> Instant) {
         self.webhook = webhook
         self.date = date
@@ -28,9 +28,9 @@ final class WebhookClient {
 
     /// Sends one event.
     ///
-    /// - Returns: `nil` if the receiver answered with a status of 200 to 299, or what went wrong.
+    /// - Returns: The failure, or `nil` if the receiver answered with a status from 200 to 299.
     func send(_ event: String, id: String) -> String? {
-        // What a receiver sends before it is asked is no answer to what comes next.
+        // Data that arrived before a request can't be its answer.
         if let handle = unsafe handle, unsafe !isAnswered || ledger_curl_has_unread(handle) {
             unsafe curl_easy_cleanup(handle)
             unsafe self.handle = curl_easy_init()
@@ -54,7 +54,7 @@ final class WebhookClient {
         var answerHeaders = ledger_curl_headers()
         let numbers: [(CURLoption, Int)] = [
             (CURLOPT_POST, 1), (CURLOPT_NOSIGNAL, 1), (CURLOPT_TIMEOUT, Self.timeLimit), (CURLOPT_CONNECTTIMEOUT, 5),
-            // A redirect could lead anywhere, also out of HTTPS.
+            // A redirect could lead anywhere, even away from HTTPS.
             (CURLOPT_FOLLOWLOCATION, 0),
         ]
         let texts: [(CURLoption, String)] = [
