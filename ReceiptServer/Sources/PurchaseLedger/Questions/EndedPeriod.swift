@@ -1,10 +1,10 @@
 package import AppStoreReceipt
 
-/// A period of an owned subscription that ended before the ledger heard of it. Nothing was granted for it, and the
-/// customer paid: it is kept until it was listed.
+/// A period of an owned subscription that ended before the ledger got any evidence of it. The customer paid but nothing
+/// was granted, so it is kept until it has been listed.
 package struct EndedPeriod: Sendable {
     package let name: TransactionName
-    /// The owner of the subscription; `nil` for none any more.
+    /// The owner of the subscription, or `nil` if there is none any more.
     package let account: String?
     package let recordedAt: Instant
 
@@ -22,9 +22,9 @@ package struct EndedPeriod: Sendable {
 }
 
 extension PurchaseLedger {
-    /// The periods that were not listed, the newest first.
+    /// Returns the periods that haven't been listed, newest first.
     ///
-    /// - Parameter last: The one after which they begin; `nil` for the first.
+    /// - Parameter last: The period after which to continue, or `nil` to start with the first.
     package func endedPeriods(limit: Int, after last: EndedPeriod? = nil) throws(LedgerError) -> [EndedPeriod] {
         let names = ["recorded_at", "environment", "bundle_id", "transaction_id"]
         let condition = last == nil ? "" : " AND (\(names.joined(separator: ", "))) < ($2, $3, $4, $5)"
@@ -49,7 +49,7 @@ extension PurchaseLedger {
         }
     }
 
-    /// Notes that periods were listed.
+    /// Records that periods were listed.
     package func noteListed(_ periods: [EndedPeriod], at now: Instant) throws(LedgerError) {
         try store.write { (connection) throws(LedgerError) in
             for period in periods {
@@ -68,7 +68,7 @@ extension PurchaseLedger {
 }
 
 extension SQLConnection {
-    /// Notes a period that ended unheard, once.
+    /// Records, once, a period that ended without a notification.
     func noteEnded(_ key: TransactionKey, at now: Instant) throws(LedgerError) {
         try write(
             "INSERT INTO ended_periods VALUES ($1, $2, $3, $4, NULL) ON CONFLICT DO NOTHING",

@@ -1,42 +1,42 @@
 package import AppStoreReceipt
 
-/// Which notifications a question about them is for. The raw values are the subjects.
+/// The notifications that an inquiry covers. The raw values are the subjects of inquiries.
 package enum HistoryRange: String, Sendable, CaseIterable {
-    /// Those that no server has taken, since the checkpoint: every 15 minutes.
+    /// The notifications since the checkpoint that no server has accepted: requested every 15 minutes.
     case failures
-    /// All of them, since they were last all asked for: every day, after an outage, and after a back-up was restored.
+    /// All notifications since the last complete run: every day, after an outage, and after a restored backup.
     case everything
 }
 
-/// A time whose notifications are asked for page by page, and how far that is. It is stored after each page.
+/// A period whose notifications are requested page by page, with the position reached. It is stored after each page.
 package struct HistoryWindow: Codable, Sendable, Equatable {
     /// The beginning and the end of the window.
     package var from: Instant
     package var until: Instant
-    /// The token of the next page; `nil` for the first one.
+    /// The token of the next page, or `nil` for the first page.
     package var token: String?
-    /// How often reading began anew.
+    /// The number of times that reading was restarted.
     package var restarts = 0
-    /// In how many hours in a row as many pages were asked for that brought nothing new as may be; `nil` for none.
+    /// The number of consecutive hours that used up the limit for pages without new items, or `nil` for none.
     package var barrenHours: Int?
-    /// Whether something went wrong in the window, so that an item can be missing.
+    /// Whether an error occurred in the window, so that an item can be missing.
     package var isFaulty = false
-    /// The windows of ``HistoryRange/everything`` follow each other, from `runFrom` to `runUntil`.
+    /// The period from `runFrom` to `runUntil`, which successive windows of ``HistoryRange/everything`` cover.
     package var runFrom: Instant
     package var runUntil: Instant
-    /// The beginning of the first window in which something went wrong.
+    /// The beginning of the first window with an error.
     package var faultyFrom: Instant?
-    /// Whether the run looks again at what was asked for before.
+    /// Whether the run repeats an earlier one.
     package var isSecondLook = false
 
-    /// The longest window. Beyond it, what was read would be lost with a token that expires.
+    /// The maximum length of a window. In a longer one, too much would be lost when a token expires.
     static let maximumLength = Duration.seconds(7 * 86_400)
-    /// How far a window reaches back before the checkpoint, for notifications that Apple was late to send. Known
+    /// Returns the time that a window reaches back before the checkpoint, for notifications that Apple sent late. Known
     /// notifications are ignored.
     static func overlap(_ range: HistoryRange) -> Duration { .seconds(range == .failures ? 7200 : 86_400) }
-    /// A longer run is a catch-up, at which is looked again.
+    /// The maximum length of a routine run. A longer run catches up, and is repeated once.
     static let routineLength = Duration.seconds(3 * 86_400)
-    /// How often is looked again because something went wrong.
+    /// The maximum number of times that a run is repeated because of errors.
     static let maximumDoubts: Int64 = 5
 
     init(from: Instant, until: Instant, of range: HistoryRange) {
@@ -46,23 +46,23 @@ package struct HistoryWindow: Codable, Sendable, Equatable {
         self.until = range == .failures ? until : min(until, from + Self.maximumLength)
     }
 
-    /// Begins with the first page again.
+    /// Starts over with the first page.
     package mutating func restart() {
         token = nil
         restarts += 1
         isFaulty = true
     }
 
-    /// Leaves out the beginning, which Apple does not have any more.
+    /// Drops the beginning of the window, which Apple no longer has.
     ///
-    /// - Returns: Whether something is left.
+    /// - Returns: Whether any of the window is left.
     package mutating func shorten(by duration: Duration) -> Bool {
         token = nil
         from += duration
         return from < until
     }
 
-    /// The window after this one; `nil` after the last.
+    /// The next window, or `nil` after the last.
     package var following: HistoryWindow? {
         guard until < runUntil else { return nil }
         var window = self
@@ -76,23 +76,22 @@ package struct HistoryWindow: Codable, Sendable, Equatable {
     var firstFault: Instant? { faultyFrom ?? (isFaulty ? from : nil) }
 }
 
-/// Until when the notifications of an app are complete.
+/// The dates up to which the notifications of an app are complete.
 struct HistoryCheckpoint {
-    /// Those that Apple could not deliver.
+    /// The end of the period for which the notifications that Apple couldn't deliver are complete.
     var completeUntil: Instant?
-    /// All that Apple has.
+    /// The end of the period for which all of Apple's notifications are complete.
     var sweptUntil: Instant?
-    /// From when on something can be missing although it was asked for.
+    /// The date from which something can be missing although it was requested.
     var doubtfulFrom: Instant?
-    /// How often that was so; 0 for the second look at all that Apple had.
+    /// The number of times that errors occurred; 0 for the second run over everything that Apple had.
     var doubts: Int64 = 0
-    /// What Apple did not have any more when it was asked.
+    /// The period that Apple no longer had when it was requested.
     var gap: (from: Instant, until: Instant)?
 }
 
 extension SQLConnection {
-    /// Waits until no other transaction changes the checkpoint of an app, and keeps others from it. Questions about
-    /// notifications are locked before.
+    /// Locks the checkpoint of an app until the end of the transaction. Inquiries about notifications are locked first.
     func lockCheckpoint(of app: AskedApp) throws(LedgerError) -> HistoryCheckpoint {
         try write(
             "INSERT INTO history_checkpoints (environment, bundle_id, doubts) VALUES ($1, $2, 0) ON CONFLICT DO NOTHING",
@@ -133,13 +132,13 @@ extension SQLConnection {
 }
 
 extension HistoryCheckpoint {
-    /// How long Apple keeps notifications, less a day for clocks: 180 days, in the sandbox 30.
+    /// Returns the time that Apple keeps notifications (180 days, in the sandbox 30), less a day for clocks.
     static func kept(_ app: AskedApp) -> Duration {
         .seconds((app.environment == .production ? 179 : 29) * 86_400)
     }
 
-    /// Forgets what a clock noted that was ahead: until when it was true is not known. A checkpoint of another server
-    /// can be a little ahead, by less than any overlap.
+    /// Drops dates that a clock recorded while it was ahead, because it is unknown when they were true. A checkpoint
+    /// from another server can be slightly ahead, by less than any overlap.
     private mutating func forgetFuture(at now: Instant) {
         let latest = now + .seconds(3600)
         if let date = completeUntil, date > latest { completeUntil = nil }
@@ -150,25 +149,25 @@ extension HistoryCheckpoint {
         gap = (min(from, gap?.from ?? from), max(until, gap?.until ?? until))
     }
 
-    /// Returns the first window of a run, and notes what Apple has no more.
+    /// Returns the first window of a run, and records what Apple no longer has.
     ///
-    /// - Parameter date: When notifications were to be asked for first; `nil` if they were not.
+    /// - Parameter date: The date when notifications were first to be requested, or `nil` if they never were.
     mutating func window(
         _ range: HistoryRange, of app: AskedApp, since date: Instant? = nil, at now: Instant
     ) -> HistoryWindow {
-        // A server can be down for long before it has asked anything.
+        // A server can be down for a long time before its first request.
         let start = sweptUntil ?? completeUntil
         forgetFuture(at: now)
         let oldest = now - Self.kept(app)
         let known = range == .failures ? completeUntil : sweptUntil
-        // Apple can have been late to send what it had signed before it was asked.
+        // Apple may have sent late what it had signed before the last run.
         let mayMiss = (known ?? start).map { $0 - HistoryWindow.overlap(.everything) } ?? date
         if let mayMiss, mayMiss < oldest { note(gapFrom: mayMiss, until: oldest) }
         var from: Instant
         if let known {
             from = known - HistoryWindow.overlap(range)
         } else {
-            // The first run asks for everything.
+            // A first run covers everything.
             from = range == .failures ? now - HistoryWindow.maximumLength : oldest
         }
         var isSecondLook = false
@@ -183,7 +182,7 @@ extension HistoryCheckpoint {
         return window
     }
 
-    /// Notes that the last page of a window was read.
+    /// Records that the last page of a window was read.
     mutating func complete(_ window: HistoryWindow, _ range: HistoryRange, of app: AskedApp, at now: Instant) {
         forgetFuture(at: now)
         switch range {
@@ -197,13 +196,13 @@ extension HistoryCheckpoint {
                     (doubtfulFrom, doubts) = (fault, doubts + 1)
                     return
                 }
-                // What cannot be asked for without a fault is named, and not asked for in vain for ever.
+                // Record as a gap what can't be read without errors, instead of retrying forever.
                 note(gapFrom: fault, until: window.runUntil)
             }
             if window.firstFault == nil, !window.isSecondLook,
                 window.runUntil - window.runFrom > HistoryWindow.routineLength
             {
-                // By then, Apple has the beginning no more.
+                // When the run is repeated, Apple no longer has its beginning.
                 let isAll = window.runUntil - window.runFrom >= Self.kept(app)
                 (doubtfulFrom, doubts) = (window.runFrom, isAll ? 0 : 1)
             } else {

@@ -1,15 +1,15 @@
 package import AppStoreReceipt
 import StrictText
 
-/// What the App Store answered: evidence like any other. Nobody becomes the owner of a purchase by it, unless its token
-/// says so.
+/// Answers from the App Store, which count like any other evidence. They make nobody the owner of a purchase, unless
+/// its token does.
 extension PurchaseLedger {
-    /// Records what Apple signed in an answer.
+    /// Records the signed parts of an answer.
     ///
     /// - Parameters:
-    ///   - transactions: The transactions of the answer, which Apple thereby confirms.
-    ///   - asked: The transaction that was asked about, if the answer is about its family.
-    /// - Returns: Whether something was recorded that grants or takes back.
+    ///   - transactions: The transactions in the answer, which confirms that Apple knows them.
+    ///   - asked: The requested transaction, if the answer is about its lineage.
+    /// - Returns: Whether anything was recorded that grants or revokes.
     @discardableResult
     package func record(
         answered transactions: [Verified<TransactionInfo>], _ renewals: [Verified<RenewalInfo>] = [],
@@ -31,9 +31,9 @@ extension PurchaseLedger {
         return isChange
     }
 
-    /// Records a notification of the history.
+    /// Records a notification from Apple's history.
     ///
-    /// - Returns: Whether the ledger did not have it, and the periods of owned subscriptions that it tells of too late.
+    /// - Returns: Whether the ledger lacked it, and the periods of owned subscriptions that had already ended.
     package func record(
         fromHistory notification: VerifiedNotification, of app: AskedApp, at now: Instant
     ) throws(LedgerError) -> (isNew: Bool, endedUnheard: [String]) {
@@ -58,7 +58,7 @@ extension PurchaseLedger {
         }
         report(notices)
         if !isNew, let confirm = policy.questions?.confirm, confirm != .unheard, confirm != .none {
-            // The one that arrived may have been forged. This one came from Apple.
+            // The notification that arrived earlier may have been forged. This one came from Apple.
             try store.decide { (connection) throws(LedgerError) in
                 for key in keys {
                     if try connection.isConfirmed(key) { continue }
@@ -69,9 +69,9 @@ extension PurchaseLedger {
         return (isNew, ended)
     }
 
-    /// Returns what a notification of the history would change after those that were tried before, and changes nothing.
+    /// Returns the effect of a notification from the history after those tried before, without changing anything.
     ///
-    /// - Returns: The kinds of the events; `nil` if the ledger has the notification, or it was tried before.
+    /// - Returns: The kinds of events to post, or `nil` if the ledger has the notification or it was tried before.
     package func trial(
         fromHistory notification: VerifiedNotification, after earlier: inout TriedNotifications, at now: Instant
     ) throws(LedgerError) -> [String]? {
@@ -95,7 +95,7 @@ extension PurchaseLedger {
                 try transaction.decide()
                 try transaction.tellRefund(notification)
                 kinds.set(transaction.events.map(\.kind.rawValue))
-                // Ends the transaction without a trace.
+                // This rolls the transaction back.
                 throw .trial
             }
         } catch {
@@ -104,7 +104,7 @@ extension PurchaseLedger {
         return kinds.value
     }
 
-    /// Whether a transaction is of the family of another one.
+    /// Returns whether any of the ids belongs to the lineage of another transaction.
     package func isRelated(
         _ ids: [String], to asked: String, in app: AskedApp
     ) throws(LedgerError) -> Bool {
@@ -118,18 +118,18 @@ extension PurchaseLedger {
 
     // MARK: Subscriptions
 
-    /// What is to be done about a subscription.
+    /// The next step for a subscription.
     package enum SubscriptionStep: Sendable, Equatable {
         case ask
         case wait(until: Instant)
-        /// Nothing is to be heard of it any more.
+        /// No more information is expected.
         case drop
     }
 
-    /// Returns what is to be done about a subscription, by all evidence that there is.
+    /// Returns the next step for a subscription, based on all evidence.
     ///
-    /// - Parameter isAnswered: Whether Apple was just asked.
-    /// - Returns: The step, and whether the subscription is active; `nil` if nobody owns it.
+    /// - Parameter isAnswered: Whether Apple has just answered.
+    /// - Returns: The step, and whether the subscription is active, or `nil` if it has no owner.
     package func subscriptionStep(
         of originalTransactionID: String, in app: AskedApp, isAnswered: Bool, at now: Instant
     ) throws(LedgerError) -> (step: SubscriptionStep, isActive: Bool?) {
@@ -170,7 +170,7 @@ extension PurchaseLedger {
 
     // MARK: Refunds
 
-    /// Whether a family has something that was granted in the last 90 days and can be refunded.
+    /// Returns whether a lineage has a grant from the last 90 days that can be refunded.
     package func isRefundable(
         _ originalTransactionID: String, in app: AskedApp, at now: Instant
     ) throws(LedgerError) -> Bool {
@@ -187,14 +187,14 @@ extension PurchaseLedger {
         }
     }
 
-    /// Makes questions about the subscriptions that accounts have already, when notifications are asked for the first
-    /// time.
+    /// Creates inquiries about the subscriptions that accounts already have, when notifications are requested for the
+    /// first time.
     package func askAboutSubscriptions(of app: AskedApp, at now: Instant) throws(LedgerError) {
         guard let policy = policy.questions else { return }
         var after = ""
         while true {
             let rows = try store.read { [after] (connection) throws(LedgerError) in
-                // What ended long ago is not asked about: all notifications since then are.
+                // Skip those that ended long ago: all notifications since then are requested.
                 try connection.run(
                     """
                     SELECT grants.transaction_id, grants.until, evidence.purchase FROM (
@@ -223,10 +223,10 @@ extension PurchaseLedger {
     }
 }
 
-/// What notifications said that a dry run has tried. A run would have recorded it.
+/// The notifications that a dry run has tried. A real run would have recorded them.
 package struct TriedNotifications {
     private var uuids: Set<UTF8Bytes> = []
-    /// What was said of purchases that belong together.
+    /// The evidence from notifications about related purchases.
     private var said: [Int: (purchases: [SignedPurchase], renewals: [SubscriptionRenewal], keys: Set<TransactionKey>)] =
         [:]
     private var numbers: [TransactionKey: Int] = [:]
@@ -239,7 +239,7 @@ package struct TriedNotifications {
         return uuids.insert(UTF8Bytes(uuid)).inserted
     }
 
-    /// Adds what a notification says, and returns what was said of the same purchases before; `nil` for nothing.
+    /// Adds evidence from a notification, and returns earlier evidence about the same purchases, if any.
     fileprivate mutating func add(_ brought: BroughtEvidence) -> BroughtEvidence? {
         let earlier = Set(brought.keys.compactMap { numbers[$0] }).sorted().compactMap { said.removeValue(forKey: $0) }
         let before = (purchases: earlier.flatMap(\.purchases), renewals: earlier.flatMap(\.renewals))
@@ -253,7 +253,7 @@ package struct TriedNotifications {
     }
 }
 
-/// What a transaction that comes to nothing has found. The transaction ends before it is read.
+/// The result of a transaction that is rolled back. The transaction ends before the result is read.
 private final class TrialResult: @unchecked Sendable {
     private(set) var value: [String] = []
 
@@ -261,12 +261,12 @@ private final class TrialResult: @unchecked Sendable {
 }
 
 extension LedgerError {
-    /// Ends a transaction that is only tried.
+    /// Ends a trial transaction.
     fileprivate static let trial = LedgerError(.storeFailed, "a trial")
 }
 
 extension SQLConnection {
-    /// The family of an original transaction: that of the buyer, where it is a member's, too.
+    /// Returns the lineage of an original transaction. If there is also a member's lineage, returns the buyer's.
     fileprivate func family(of key: TransactionKey) throws(LedgerError) -> Int64? {
         try run(
             """

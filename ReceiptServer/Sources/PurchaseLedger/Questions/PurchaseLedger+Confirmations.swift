@@ -1,51 +1,51 @@
 @_spi(Ledger) package import AppStoreReceipt
 import StrictText
 
-/// A transaction that Apple does not know although it is signed. It is no proof of a forgery.
+/// A signed transaction that Apple doesn't know. That isn't proof of a forgery.
 package struct UnknownTransaction: Sendable {
     package let app: AskedApp
     package let transactionID: String
-    /// The owner, or `nil`.
+    /// The owner, or `nil` if there is none.
     package let account: String?
-    /// The SHA-256 of the certificate that signed it first; `nil` for one of which only the id was brought.
+    /// The SHA-256 of the certificate that signed it first, or `nil` if only the id was submitted.
     package let signer: String?
     package let since: Instant
 }
 
-/// A purchase that nobody owns: whose it is, only who brings it can say.
+/// A purchase without an owner. Only a client that submits it can claim it.
 package struct UnownedPurchase: Sendable {
     package let app: AskedApp
     package let transactionID: String
     package let originalTransactionID: String
     package let productID: String
     package let purchaseDate: Instant
-    /// Whether it has a token that no account has.
+    /// Whether it has a token that belongs to no account.
     package let hasToken: Bool
 }
 
-/// Whether Apple knows transactions.
+/// Confirmations that Apple knows transactions.
 extension PurchaseLedger {
-    /// What follows from an answer that Apple does not know a transaction.
+    /// The next step after Apple answered that it doesn't know a transaction.
     package enum UnknownStep: Sendable {
         case again(at: Instant, attempts: Int64)
-        /// Whether key, app and host are right has to be tried with a transaction that Apple knows.
+        /// Request a transaction that Apple knows, to check that the key, app and host are right.
         case control(String)
         case unknown(UnknownTransaction)
-        /// It says nothing: Apple knew the transaction before, or it is of the sandbox.
+        /// The answer means nothing: Apple knew the transaction before, or it is from the sandbox.
         case ended
         case failed
     }
 
-    /// Reports are delayed: Apple is asked again after these times, and five answers in a row must agree.
+    /// Apple's reports can be late: inquiries repeat after these times, and five consecutive answers must agree.
     static let unknownDelays: [Duration] = [300, 3600, 21_600, 86_400, 259_200].map { .seconds($0) }
-    /// Younger purchases may be on their way.
+    /// The age below which Apple may not know a purchase yet.
     static let unknownAge = Duration.seconds(259_200)
-    /// The most attempts of a question that is not about notifications.
+    /// The maximum number of attempts for an inquiry that isn't about notifications.
     package static let maximumAttempts: Int64 = 20
 
-    /// Records that Apple does not know a transaction, and returns what is to be done about it.
+    /// Records that Apple doesn't know a transaction, and returns the next step.
     ///
-    /// - Parameter isRepeated: Whether the answer was recorded, and the control has been asked.
+    /// - Parameter isRepeated: Whether the answer was already recorded, and the control transaction was requested.
     package func recordNotFound(
         _ question: Question, isRepeated: Bool = false, at now: Instant
     ) throws(LedgerError) -> UnknownStep {
@@ -66,7 +66,7 @@ extension PurchaseLedger {
                 """, key.columns)
             guard let row = rows.first else { throw .conflict }
             let answers = Int(try row.integer(0))
-            // Apple: known ids can vanish in rare cases.
+            // According to Apple, known ids can disappear in rare cases.
             if try row.optionalDate(1) != nil { return .ended }
             if answers <= Self.unknownDelays.count {
                 return .again(at: now + Self.unknownDelays[max(answers, 1) - 1], attempts: 0)
@@ -100,12 +100,12 @@ extension PurchaseLedger {
         }
     }
 
-    /// Notes that Apple answered about another transaction of the app.
+    /// Records that Apple knew another transaction of the app.
     package func noteControl(of app: AskedApp, at now: Instant) throws(LedgerError) {
         try store.write { (connection) throws(LedgerError) in try connection.countAnswer(about: app, at: now) }
     }
 
-    /// The transactions that Apple does not know, the oldest first.
+    /// Returns the transactions that Apple doesn't know, oldest first.
     package func unknownTransactions(limit: Int = 1000) throws(LedgerError) -> [UnknownTransaction] {
         let rows = try store.read { (connection) throws(LedgerError) in
             try connection.run(
@@ -129,7 +129,7 @@ extension PurchaseLedger {
         }
     }
 
-    /// The numbers of transactions that Apple does not know, by app and signer, of the first thousand.
+    /// Returns the number of transactions that Apple doesn't know, by app and signer, among the first thousand.
     package func unknownCounts() throws(LedgerError) -> [(app: AskedApp, signer: String, count: Int)] {
         struct Signer: Hashable {
             let app: AskedApp
@@ -144,7 +144,7 @@ extension PurchaseLedger {
 
     // MARK: Owners
 
-    /// Calls a closure with each purchase that nobody owns, the newest first.
+    /// Calls a closure with each purchase without an owner, newest first.
     package func forEachPurchaseWithoutOwner(_ body: (UnownedPurchase) -> Void) throws(LedgerError) {
         var last = Int64.max
         while case let rows = try purchasesWithoutOwner(before: last), let row = rows.last {
@@ -160,7 +160,7 @@ extension PurchaseLedger {
         }
     }
 
-    /// Those of some families.
+    /// Returns such purchases from some lineages.
     private func purchasesWithoutOwner(before family: Int64) throws(LedgerError) -> [SQLRow] {
         try store.read { (connection) throws(LedgerError) in
             try connection.run(
@@ -186,7 +186,7 @@ extension PurchaseLedger {
         }
     }
 
-    /// What Apple is asked about to learn all about what an account owns: its subscriptions, and each other purchase.
+    /// Returns the inquiries that cover everything an account owns: its subscriptions, and each other purchase.
     package func subjects(
         of account: String, in app: AskedApp, at now: Instant
     ) throws(LedgerError) -> [(kind: Question.Kind, id: String)] {

@@ -1,24 +1,24 @@
 package import AppStoreReceipt
 import StrictText
 
-/// The questions for notifications: one row for each range, which is due again and again.
+/// The inquiries for notifications: one row for each range, which becomes due repeatedly.
 extension PurchaseLedger {
-    /// How often notifications that nobody took are asked for, and all of them.
+    /// The intervals for requesting undelivered notifications, and all notifications.
     static let failuresInterval = Duration.seconds(900)
     static let everythingInterval = Duration.seconds(86_400)
-    /// A checkpoint that is older when a server starts means an outage, or a back-up that was restored: Apple may have
-    /// delivered what is not in the ledger.
+    /// The age of a checkpoint that indicates an outage or a restored backup when a server starts. In that case, Apple
+    /// may have delivered notifications that the ledger lacks.
     static let outage = Duration.seconds(3600)
     static let staleness = Duration.seconds(43_200)
-    /// The longest time until the next attempt.
+    /// The maximum time until the next attempt.
     private static let longestPause = Duration.seconds(21_600)
 
-    /// Makes the notifications since the checkpoints due.
+    /// Schedules requests for the notifications since the checkpoints.
     ///
     /// - Parameters:
-    ///   - date: Asks for everything since then, whatever the checkpoints say; `nil` for the checkpoints.
-    ///   - isUrgent: Whether everything is asked for at once, also after no outage.
-    /// - Returns: Whether notifications were never asked for.
+    ///   - date: The date from which to request everything, or `nil` to start at the checkpoints.
+    ///   - isUrgent: Whether to request everything immediately, even without an outage.
+    /// - Returns: Whether notifications were never requested before.
     @discardableResult
     package func beginHistory(
         of app: AskedApp, since date: Instant? = nil, isUrgent: Bool = false, at now: Instant
@@ -40,7 +40,7 @@ extension PurchaseLedger {
             let isFirst = checkpoint.sweptUntil == nil
             let isOutage = checkpoint.completeUntil.map { $0 < now - Self.outage } ?? true
             if let date {
-                // A process that is asking for pages now stops. Failed windows of the run are read again, too.
+                // A process that is reading pages now stops. Windows of that run with errors are read again, too.
                 let cursor = try connection.run(
                     """
                     SELECT cursor FROM questions
@@ -69,7 +69,7 @@ extension PurchaseLedger {
         }
     }
 
-    /// Makes due what a clock that was ahead has put off, and ends the leases that it gave.
+    /// Makes due what a clock that was ahead has postponed, and ends the leases that it set.
     func mendDates(of app: AskedApp, at now: Instant) throws(LedgerError) {
         let later = Duration.seconds(3600)
         try store.write { (connection) throws(LedgerError) in
@@ -107,9 +107,9 @@ extension PurchaseLedger {
         app.columns + [.text(Question.Kind.history.rawValue), .text(range.rawValue)]
     }
 
-    /// Returns the window that a question asks for: that in which it was interrupted, or the next since the checkpoint.
+    /// Returns the window of an inquiry: the interrupted one, or the next one since the checkpoint.
     ///
-    /// - Returns: The window, and what Apple does not have any more, if that is new.
+    /// - Returns: The window, and the period that Apple no longer has, if that is new.
     package func historyWindow(
         of question: Question, at now: Instant
     ) throws(LedgerError) -> (window: HistoryWindow, gap: (from: Instant, until: Instant)?) {
@@ -126,8 +126,7 @@ extension PurchaseLedger {
         }
     }
 
-    /// Returns the first window of all notifications since a date, or since they were last all asked for. It records
-    /// nothing.
+    /// Returns the first window of all notifications since a date, or since the last complete run. It records nothing.
     package func planHistory(of app: AskedApp, since date: Instant?, at now: Instant) throws(LedgerError)
         -> HistoryWindow
     {
@@ -136,7 +135,7 @@ extension PurchaseLedger {
         return checkpoint.window(.everything, of: app, at: now)
     }
 
-    /// Names a time whose notifications Apple does not have any more.
+    /// Records a period whose notifications Apple no longer has.
     package func noteGap(of app: AskedApp, from: Instant, until: Instant) throws(LedgerError) {
         try store.write { (connection) throws(LedgerError) in
             var checkpoint = try connection.lockCheckpoint(of: app)
@@ -145,17 +144,17 @@ extension PurchaseLedger {
         }
     }
 
-    /// Records that a page was read, and takes a request for the next one.
+    /// Records that a page was read, and takes a request for the next one from the budget.
     ///
-    /// - Returns: The question with its new lease, and whether there is a request for the next page; `nil` if somebody
-    ///   else has the question now.
+    /// - Returns: The inquiry with its new lease, and whether there is a request for the next page, or `nil` if another
+    ///   server has taken over the inquiry.
     package func advance(
         _ question: Question, to window: HistoryWindow, requestsPerHour: Int, at now: Instant
     ) throws(LedgerError) -> (question: Question, hasRequest: Bool)? {
         let text = try StoredJSON.encode(window)
         var advanced = question
         advanced.cursor = text
-        // Never the same as before, by which it is recognised.
+        // The new lease must differ from the old one, because it identifies the holder.
         advanced.leasedUntil = max(now + Self.questionLease, question.leasedUntil + .milliseconds(1))
         return try store.write { [advanced] (connection) throws(LedgerError) in
             var budget = try connection.lockBudget(of: question.app, requestsPerHour, at: now)
@@ -173,13 +172,13 @@ extension PurchaseLedger {
         }
     }
 
-    /// Moves the checkpoint: the last page of a window was read. Its notifications are in the tables.
+    /// Moves the checkpoint after the last page of a window was read. Its notifications are already recorded.
     package func complete(
         _ question: Question, _ window: HistoryWindow, at now: Instant
     ) throws(LedgerError) {
         let range = HistoryRange(rawValue: question.subject) ?? .failures
         let cursor = try window.following.map { (next) throws(LedgerError) in try StoredJSON.encode(next) }
-        // A run that was interrupted for long is followed by another.
+        // A run that was interrupted for a long time is followed by another.
         let isOver = cursor == nil && (range == .failures || now < window.until + Self.staleness)
         let interval = range == .failures ? Self.failuresInterval : Self.everythingInterval
         let isUrgent = range == .failures || !isOver && question.priority < Question.lowPriority
@@ -202,7 +201,7 @@ extension PurchaseLedger {
         }
     }
 
-    /// Stores how far a window is, and when it goes on: after six hours at the latest.
+    /// Stores the position in a window, and the date to continue: after six hours at the latest.
     package func pause(
         _ question: Question, _ window: HistoryWindow, until date: Instant, attempts: Int64, failure: String?,
         at now: Instant

@@ -1,40 +1,40 @@
 package import AppStoreReceipt
 import StrictText
 
-/// The queue of questions. Several servers may take from it.
+/// The queue of inquiries, which several servers can share.
 extension PurchaseLedger {
-    /// How long whoever took a question has for one request. Then another server asks it: this one has crashed.
+    /// The time that a server has for one request. After that, another server assumes a crash and takes over.
     package static let questionLease = Duration.seconds(60)
-    /// The questions of an app beyond which the newest of the lowest priority are dropped.
+    /// The maximum number of an app's inquiries. Beyond it, the newest with the lowest priority are dropped.
     static let maximumQuestionCount = 100_000
-    /// The number beyond which questions are not counted.
+    /// The maximum number of inquiries to count.
     private static let maximumCounted = 10_000
-    /// What can be in the queue, by priority.
+    /// The kinds of inquiries in the queue, by priority.
     static let queues: [(priority: Int64, kind: Question.Kind)] = [
         (0, .history), (2, .statuses), (3, .history), (3, .transaction), (4, .transaction), (5, .transaction),
         (6, .refunds),
     ]
 
-    /// What was taken from the queue.
+    /// The inquiries taken from the queue.
     package struct TakenQuestions: Sendable {
         package var questions: [Question] = []
-        /// Whether there is no budget for something that is due.
+        /// Whether the budget doesn't allow something that is due.
         package var isBudgetSpent = false
     }
 
     // MARK: Taking
 
-    /// Takes questions that are due, the most urgent first, and one request of the budget for each. Nobody else gets
-    /// them before ``questionLease`` has passed.
+    /// Takes due inquiries, most urgent first, and one request from the budget for each. No other server gets them
+    /// until ``questionLease`` has passed.
     ///
     /// - Parameters:
-    ///   - kinds: The kinds that can be asked now.
-    ///   - requestsPerHour: The budget, which all servers share. Low priorities get at most half of it.
+    ///   - kinds: The kinds that can be sent now.
+    ///   - requestsPerHour: The budget that all servers share. Low priorities get at most half of it.
     package func takeQuestions(
         about app: AskedApp, of kinds: Set<Question.Kind>, limit: Int, requestsPerHour: Int, at now: Instant
     ) throws(LedgerError) -> TakenQuestions {
         let queues = Self.queues.filter { kinds.contains($0.kind) }
-        // Most looks find nothing, and need no lock.
+        // Most checks find nothing, and need no lock.
         let isDue = try store.read { (connection) throws(LedgerError) in
             try connection.run(
                 queues.map { QueueStatement.due($0.priority, $0.kind, app, limit: 1, at: now, lock: "") }
@@ -74,7 +74,7 @@ extension PurchaseLedger {
 
     /// Takes a request from the budget of an app.
     ///
-    /// - Returns: Whether there was one.
+    /// - Returns: Whether the budget allowed it.
     package func takeRequest(
         about app: AskedApp, priority: Int, requestsPerHour: Int, at now: Instant
     ) throws(LedgerError) -> Bool {
@@ -87,9 +87,9 @@ extension PurchaseLedger {
         }
     }
 
-    /// The earliest date at which a question can be taken; `nil` if there is none.
+    /// Returns the earliest date when an inquiry can be taken, or `nil` if there is none.
     ///
-    /// - Parameter isUrgent: Whether only those count that may spend the whole budget.
+    /// - Parameter isUrgent: Whether to consider only inquiries that can use the whole budget.
     package func nextQuestionDate(about app: AskedApp, isUrgent: Bool = false) throws(LedgerError) -> Instant? {
         let queues = Self.queues.filter { !isUrgent || $0.priority < Question.lowPriority }
         return try store.read { (connection) throws(LedgerError) in
@@ -100,7 +100,7 @@ extension PurchaseLedger {
         }
     }
 
-    /// The number of questions that are due, or failed and are soon due again; 10,000 if there are more.
+    /// Returns the number of inquiries that are due, or failed and will soon be due again, counting up to 10,000.
     package func openQuestionCount(
         about app: AskedApp, at now: Instant
     ) throws(LedgerError) -> Int {
@@ -117,21 +117,21 @@ extension PurchaseLedger {
 
     // MARK: Results
 
-    /// What came of asking.
+    /// The result of an inquiry.
     package enum QuestionResult: Sendable {
-        /// It need not be asked any more.
+        /// It is finished.
         case ended
-        /// It is asked again.
+        /// It will be sent again.
         case again(at: Instant, attempts: Int64, failure: String?)
-        /// It is asked again, from the cursor on. `pages` is the number of pages read at once.
+        /// It continues from the cursor. `pages` is the number of pages read in this run.
         case goesOn(at: Instant, cursor: String?, pages: Int64)
-        /// It is not asked again. Operators see it.
+        /// It is not sent again. Operators can see it.
         case failed(String)
-        /// Apple does not know the transaction.
+        /// Apple doesn't know the transaction.
         case unknown
     }
 
-    /// Records what came of a question, unless its lease was over and somebody else has it.
+    /// Records the result of an inquiry, unless its lease has expired and another server has it.
     ///
     /// - Parameter isUnspent: Whether no request was made.
     package func finish(
@@ -145,7 +145,7 @@ extension PurchaseLedger {
             if isUnspent { try connection.giveBack(question, at: now) }
             switch result {
             case .ended:
-                // What became due later while it was asked stays.
+                // Keep it if it was rescheduled meanwhile.
                 try connection.write("DELETE FROM questions \(mine) AND due_at <= $6", key + [SQLValue(question.dueAt)])
                 try connection.write("UPDATE questions SET leased_until = 0 \(mine)", key)
             case .again(let date, let attempts, let failure):
@@ -170,7 +170,7 @@ extension PurchaseLedger {
         }
     }
 
-    /// Asks the questions of an app again that failed.
+    /// Schedules the failed inquiries of an app again.
     package func askFailedAgain(about app: AskedApp, at now: Instant) throws(LedgerError) {
         // `state <> 'pending'` is the condition of the index.
         try store.write { (connection) throws(LedgerError) in
@@ -182,9 +182,9 @@ extension PurchaseLedger {
         }
     }
 
-    // MARK: Looking
+    // MARK: Reading
 
-    /// Returns the questions that failed, the oldest first.
+    /// Returns the failed inquiries, oldest first.
     package func failedQuestions(limit: Int = 1000) throws(LedgerError) -> [Question] {
         try store.read { (connection) throws(LedgerError) in
             try connection.run(
@@ -199,9 +199,9 @@ extension PurchaseLedger {
     /// The state of the queue of an app.
     package struct QuestionCounts: Sendable {
         package let app: AskedApp
-        /// The questions to be asked, by priority; 10,000 if there are more.
+        /// The number of inquiries to send, by priority, counting up to 10,000.
         package internal(set) var pending: [Int: Int] = [:]
-        /// The date of the oldest question, by priority.
+        /// The date of the oldest inquiry, by priority.
         package internal(set) var oldest: [Int: Instant] = [:]
         package internal(set) var failed = 0
         package internal(set) var unknown = 0
@@ -211,7 +211,7 @@ extension PurchaseLedger {
         package internal(set) var gap: (from: Instant, until: Instant)?
     }
 
-    /// The state of the queues.
+    /// Returns the state of the queues.
     package func questionCounts(at now: Instant = .now) throws(LedgerError) -> [QuestionCounts] {
         let apps = policy.questions?.apps ?? []
         return try store.read { (connection) throws(LedgerError) in
@@ -250,9 +250,9 @@ extension PurchaseLedger {
 
     // MARK: Cleaning
 
-    /// Drops the newest questions of each of the lowest priorities if there are too many, and the budgets of the past.
+    /// Drops the newest inquiries of each of the lowest priorities if there are too many, and past budgets.
     ///
-    /// - Returns: The number of questions that were dropped.
+    /// - Returns: The number of inquiries that were dropped.
     package func cleanQuestions(about app: AskedApp, at now: Instant) throws(LedgerError) -> Int {
         try mendDates(of: app, at: now)
         return try store.write { (connection) throws(LedgerError) in
@@ -278,7 +278,7 @@ extension PurchaseLedger {
     }
 }
 
-/// The statements that look at the queue. Each follows the index `questions_due`.
+/// The queries for the queue. Each uses the index `questions_due`.
 private enum QueueStatement {
     static func due(
         _ priority: Int64, _ kind: Question.Kind, _ app: AskedApp, limit: Int, at now: Instant, lock: String
@@ -292,7 +292,7 @@ private enum QueueStatement {
             app.columns + [.integer(priority), .text(kind.rawValue), SQLValue(now), .integer(Int64(limit))])
     }
 
-    /// The dates from which questions can be taken, of a few that are due first: those that are leased come later.
+    /// Selects the dates from which inquiries can be taken, for a few that are due first. Leased ones come later.
     static func next(_ priority: Int64, _ kind: Question.Kind, _ app: AskedApp) -> SQLStatement {
         SQLStatement(
             """

@@ -1,7 +1,7 @@
 package import AppStoreReceipt
 import StrictText
 
-/// An app in an environment, about which the App Store is asked. Each has its own queue, budget and checkpoints.
+/// An app in an environment, for inquiries to the App Store. Each has its own queue, budget and checkpoints.
 package struct AskedApp: Hashable, Sendable {
     package let environment: AppStoreEnvironment
     private let id: UTF8Bytes
@@ -30,19 +30,19 @@ package struct AskedApp: Hashable, Sendable {
     }
 }
 
-/// What the App Store is asked about, and when.
+/// The inquiries to make, and when.
 package struct QuestionPolicy: Sendable {
-    /// Which new purchases Apple is asked to confirm.
+    /// The new purchases that Apple is asked to confirm.
     package enum Confirm: Hashable, Sendable {
         case none
-        /// Those without a notification, so that nothing is missed, and a percentage of the others: a stolen key signs
-        /// notifications, too.
+        /// Those without a notification, so that nothing is missed, and a percentage of the others, because a stolen
+        /// key can sign notifications, too.
         case sample(percent: Int)
 
         package static let unheard = sample(percent: 0)
         package static let all = sample(percent: 100)
 
-        /// Reads `unheard`, `all`, `none` or `sample=PERCENT`.
+        /// Parses `unheard`, `all`, `none` or `sample=PERCENT`.
         package init?(_ text: String) {
             let words: [(name: String, confirm: Confirm)] = [("unheard", .unheard), ("all", .all), ("none", .none)]
             if let word = words.first(where: { $0.name.hasSameBytes(as: text) }) {
@@ -60,36 +60,36 @@ package struct QuestionPolicy: Sendable {
     }
 
     package var confirm = Confirm.unheard
-    /// Whether Apple is asked every week for the refunds of those who bought in the last 90 days.
+    /// Whether to request, every week, the refunds of customers who bought something in the last 90 days.
     package var sweepsRefunds = false
-    /// The apps that can be asked about.
+    /// The apps to make inquiries about.
     package var apps: Set<AskedApp>
 
     package init(apps: Set<AskedApp>) { self.apps = apps }
 }
 
-/// Something to ask the App Store.
+/// An inquiry to the App Store, which waits in the queue.
 package struct Question: Sendable {
     package enum Kind: String, Sendable, CaseIterable {
-        /// Get Transaction Info; the subject is the transaction id.
+        /// Get Transaction Info. The subject is the transaction id.
         case transaction
-        /// Get All Subscription Statuses; the subject is the original transaction id.
+        /// Get All Subscription Statuses. The subject is the original transaction id.
         case statuses
-        /// Get Notification History; the subject is that of a ``HistoryRange``.
+        /// Get Notification History. The subject is a ``HistoryRange``.
         case history
-        /// Get Refund History; the subject is an original transaction id of the customer.
+        /// Get Refund History. The subject is an original transaction id of the customer.
         case refunds
     }
 
-    /// Why it is asked. The lower priorities come first, and the first three may spend the whole budget.
+    /// The reason for the inquiry. Lower priorities come first, and the first three can use the whole budget.
     package enum Reason: String, Sendable {
         /// Notifications since the checkpoint.
         case notifications
-        /// The period of a subscription ends, and nothing was heard of a renewal.
+        /// The period of a subscription is ending without evidence of a renewal.
         case ending
-        /// A purchase was granted, and no notification has told of it.
+        /// A purchase was granted, and no notification has mentioned it.
         case unheard
-        /// What the client brought was not granted.
+        /// The client submitted something that was not granted.
         case disputed
         /// A purchase was granted.
         case granted
@@ -108,9 +108,9 @@ package struct Question: Sendable {
     package let dueAt: Instant
     package let attempts: Int64
     package let failure: String?
-    /// How far the answers to it were read.
+    /// The position reached in the answers.
     package internal(set) var cursor: String?
-    /// The end of the lease, by which whoever has it is recognised.
+    /// The end of the lease, which identifies the holder.
     package internal(set) var leasedUntil: Instant
 
     static let columns = """
@@ -138,7 +138,7 @@ package struct Question: Sendable {
     var key: [SQLValue] { app.columns + [.text(kind.rawValue), .text(subject)] }
 }
 
-/// A question that a transaction of the ledger asks.
+/// An inquiry that a transaction of the ledger creates.
 struct NewQuestion {
     let key: TransactionKey
     let kind: Question.Kind
@@ -158,18 +158,18 @@ struct NewQuestion {
 }
 
 extension QuestionPolicy {
-    /// The time after a grant in which a notification usually comes (Apple: within seconds; 66 minutes were seen).
+    /// The time in which a notification usually follows a grant (Apple: within seconds; seen: 66 minutes).
     private static let unheardDelay = Duration.seconds(600)
     private static let grantedDelay = Duration.seconds(3600)
     private static let disputedDelay = Duration.seconds(60)
-    /// Apple names no end of refunds. Most are within this time.
+    /// The time in which most refunds occur. Apple sets no limit.
     static let refundTime = Duration.seconds(90 * 86_400)
     package static let refundInterval = Duration.seconds(7 * 86_400)
-    /// The most disputed transactions of one request that are asked about: those of a receipt are one customer's.
+    /// The maximum number of inquiries about disputed transactions of one request. A receipt has one customer.
     static let maximumDisputedCount = 20
 
-    /// The questions whether Apple knows a purchase that was just granted. They are one, unless a notification has told
-    /// of the purchase: then only the second is asked.
+    /// Returns the inquiries that confirm a purchase that was just granted. There is one row, unless a notification has
+    /// mentioned the purchase: then only the second inquiry is made.
     func confirmations(
         of key: TransactionKey, _ cause: LedgerEvent.Cause, _ surroundings: Surroundings, at now: Instant
     ) -> [NewQuestion] {
@@ -185,20 +185,20 @@ extension QuestionPolicy {
         return questions
     }
 
-    /// Whether a purchase that was heard of is among those that Apple is asked about: by chance, so that nobody can
-    /// choose an id that is not.
+    /// Returns at random whether to confirm a purchase that a notification has mentioned, so that nobody can choose an
+    /// id that isn't confirmed.
     func isInSample(_ surroundings: Surroundings) -> Bool {
         guard case .sample(let percent) = confirm else { return false }
         return surroundings.random() % 100 < percent
     }
 
-    /// The question whether Apple knows a purchase that a notification has named.
+    /// Returns the inquiry that confirms a purchase that a notification has mentioned.
     func confirmation(of key: TransactionKey, at now: Instant) -> NewQuestion {
         NewQuestion(
             key: key, kind: .transaction, reason: .granted, dueAt: now + Self.spread(Self.grantedDelay, by: key))
     }
 
-    /// The question what became of a subscription whose period ends.
+    /// Returns the inquiry about a subscription whose period ends.
     func ending(of key: TransactionKey, at end: Instant, now: Instant) -> NewQuestion? {
         guard apps.contains(AskedApp(key)), let due = SubscriptionSchedule(end: end).next(after: now) else {
             return nil
@@ -206,7 +206,7 @@ extension QuestionPolicy {
         return NewQuestion(key: key, kind: .statuses, reason: .ending, dueAt: due)
     }
 
-    /// The question what was refunded to whoever bought a family.
+    /// Returns the inquiry about the refunds of the customer who bought a lineage.
     func refunds(of key: TransactionKey, at now: Instant) -> NewQuestion? {
         guard sweepsRefunds, apps.contains(AskedApp(key)) else { return nil }
         return NewQuestion(
@@ -218,8 +218,8 @@ extension QuestionPolicy {
         return NewQuestion(key: key, kind: .transaction, reason: .disputed, dueAt: now + Self.disputedDelay)
     }
 
-    /// A time that is up to 20 % shorter or longer, so that what was granted together is not asked together. The same
-    /// transaction has the same.
+    /// Returns a time that is up to 20 % shorter or longer, so that inquiries about simultaneous grants are spread out.
+    /// It is constant for a transaction.
     private static func spread(_ duration: Duration, by key: TransactionKey) -> Duration {
         // FNV-1a.
         var digest: UInt64 = 0xCBF2_9CE4_8422_2325
@@ -228,11 +228,11 @@ extension QuestionPolicy {
     }
 }
 
-/// The times to ask about a subscription without news.
+/// The dates for inquiries about a subscription without news.
 struct SubscriptionSchedule {
-    /// The end of the period that ends last.
+    /// The end of the latest period.
     let end: Instant
-    /// Whether Apple still tries to charge for the next one, which it does for 60 days.
+    /// Whether Apple still tries to charge for the next period, which it does for 60 days.
     var isInBillingRetry = false
 
     private var steps: [Instant] {
@@ -242,10 +242,10 @@ struct SubscriptionSchedule {
 
     var first: Instant { end - .seconds(3600) }
 
-    /// After it, nothing is asked.
+    /// The date after which no inquiry is made.
     var last: Instant { isInBillingRetry ? end + Self.retryTime : steps[3] }
 
-    /// The next date to ask at; `nil` if there is none.
+    /// Returns the date of the next inquiry, or `nil` if there is none.
     func next(after now: Instant) -> Instant? {
         if let step = steps.first(where: { $0 > now }) { return step }
         let tomorrow = now + .seconds(86_400)

@@ -1,11 +1,10 @@
-/// The tables of what the App Store is asked, and of what it answered. Without ``LedgerPolicy/questions``, they stay
-/// empty.
+/// The tables of inquiries and their answers. Without ``LedgerPolicy/questions``, they stay empty.
 enum QuestionTables {
     static func statements(_ dialect: SQLDialect) -> [String] {
         let text = dialect.text
         let app = "environment \(text) NOT NULL, bundle_id \(text) NOT NULL"
         return [
-            // What is to be asked; an answered question is removed. `unknown` and `failed` rows are for an operator.
+            // The inquiries. A finished one is removed. `unknown` and `failed` rows are for an operator.
             """
             CREATE TABLE questions (\(app), kind \(text) NOT NULL, subject \(text) NOT NULL, priority BIGINT NOT NULL,
                 reason \(text) NOT NULL, made_at BIGINT NOT NULL, due_at BIGINT NOT NULL, attempts BIGINT NOT NULL,
@@ -17,12 +16,12 @@ enum QuestionTables {
             WHERE state = 'pending'
             """,
             "CREATE INDEX questions_ended ON questions (made_at) WHERE state <> 'pending'",
-            // Until when notifications are complete: those that Apple could not deliver, and all of them.
+            // The dates up to which notifications are complete: those that Apple couldn't deliver, and all of them.
             """
             CREATE TABLE history_checkpoints (\(app), complete_until BIGINT, swept_until BIGINT, doubtful_from BIGINT,
                 doubts BIGINT NOT NULL, gap_from BIGINT, gap_until BIGINT, PRIMARY KEY (environment, bundle_id))
             """,
-            // Whether Apple knows a transaction. `answers` counts those in a row that said no.
+            // Whether Apple knows a transaction. `answers` counts the consecutive negative answers.
             """
             CREATE TABLE confirmations (\(app), transaction_id \(text) NOT NULL, first_asked BIGINT NOT NULL,
                 asked_at BIGINT NOT NULL, answers BIGINT NOT NULL, confirmed_at BIGINT, unknown_since BIGINT,
@@ -33,13 +32,13 @@ enum QuestionTables {
             WHERE confirmed_at IS NOT NULL
             """,
             "CREATE INDEX confirmations_unknown ON confirmations (unknown_since) WHERE unknown_since IS NOT NULL",
-            // The requests of an hour since 1970, and how many of them had a low priority. A row is locked for a batch:
-            // servers share it.
+            // The requests in an hour since 1970, and how many of them had a low priority. A row is locked for a batch,
+            // because servers share it.
             """
             CREATE TABLE budgets (\(app), hour BIGINT NOT NULL, spent BIGINT NOT NULL, spent_low BIGINT NOT NULL,
                 answered BIGINT NOT NULL, PRIMARY KEY (environment, bundle_id, hour))
             """,
-            // When a notification of a type arrived last.
+            // For the date of the last notification of a type.
             "CREATE INDEX notifications_by_type ON notifications (environment, type, received_at)",
         ]
     }

@@ -1,12 +1,12 @@
 import AppStoreReceipt
 
-/// The requests about an app in an hour, which all servers of the ledger share.
+/// The requests about an app in one hour, a budget that all servers of the ledger share.
 struct RequestBudget {
     let app: AskedApp
     let hour: Int64
     let limit: Int
     private(set) var spent: Int
-    /// Those of low priority. They may be half of all.
+    /// The number of requests with low priority, which is limited to half of the budget.
     private(set) var spentLow: Int
 
     static func hour(of date: Instant) -> Int64 { date.secondsSince1970 / 3600 }
@@ -29,7 +29,7 @@ struct RequestBudget {
 }
 
 extension SQLConnection {
-    /// Waits until no other transaction uses the budget of an app, and keeps others from it.
+    /// Locks the budget of an app until the end of the transaction.
     func lockBudget(
         of app: AskedApp, _ limit: Int, at now: Instant
     ) throws(LedgerError) -> RequestBudget {
@@ -53,7 +53,7 @@ extension SQLConnection {
             ])
     }
 
-    /// Gives back the request of a question that was not asked. In another hour than it was taken, it is lost.
+    /// Gives back the request of an inquiry that was never sent. If the hour has changed, the request is lost.
     func giveBack(_ question: Question, at now: Instant) throws(LedgerError) {
         let taken = RequestBudget.hour(of: question.leasedUntil - PurchaseLedger.questionLease)
         guard taken == RequestBudget.hour(of: now) else { return }
@@ -72,7 +72,7 @@ extension SQLConnection {
         return Int(try rows.first?.integer(0) ?? 0)
     }
 
-    /// Notes that Apple knew a transaction in this hour: key, app and host are right.
+    /// Records that Apple knew a transaction in this hour, which shows that the key, app and host are right.
     func countAnswer(about app: AskedApp, at now: Instant) throws(LedgerError) {
         try write(
             """

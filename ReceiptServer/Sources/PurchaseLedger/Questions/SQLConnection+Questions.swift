@@ -1,12 +1,12 @@
 import AppStoreReceipt
 import StrictText
 
-/// What transactions of the ledger write about questions. Those of a transaction belong to families that it has locked,
-/// and are written last: nobody waits for a family and has a question.
+/// The changes to inquiries in transactions of the ledger. A transaction writes them last, and only for lineages that
+/// it has locked, so a transaction that waits for a lineage never holds an inquiry.
 extension SQLConnection {
-    /// Makes questions, each once. On a snapshot, those that are there already are no reason to write.
+    /// Creates inquiries, each once. On a snapshot, existing ones are no reason to write.
     func ask(_ questions: [NewQuestion], at now: Instant) throws(LedgerError) {
-        // What was asked within a day is not asked again because it is disputed again.
+        // Don't repeat an inquiry within a day because of another dispute.
         let wait = Duration.seconds(86_400)
         for question in questions {
             let key =
@@ -38,7 +38,7 @@ extension SQLConnection {
         }
     }
 
-    /// Notes that a notification has told of a transaction, so that Apple need not be asked whether there is one.
+    /// Records that a notification has mentioned a transaction, so that no inquiry about it is needed.
     func heard(
         _ key: TransactionKey, _ policy: QuestionPolicy, _ surroundings: Surroundings, at now: Instant
     ) throws(LedgerError) {
@@ -62,7 +62,7 @@ extension SQLConnection {
         }
     }
 
-    /// Notes that Apple, asked by us, knows a transaction.
+    /// Records that Apple confirmed a transaction in answer to an inquiry.
     func confirm(_ key: TransactionKey, at now: Instant) throws(LedgerError) {
         try write(
             """
@@ -70,7 +70,7 @@ extension SQLConnection {
             ON CONFLICT (environment, bundle_id, transaction_id) DO UPDATE SET asked_at = excluded.asked_at, answers = 0,
                 confirmed_at = COALESCE(confirmations.confirmed_at, excluded.confirmed_at), unknown_since = NULL
             """, key.columns + [SQLValue(now)])
-        // A question that somebody is asking is theirs to end.
+        // An inquiry that is under way is finished by its holder.
         try write(
             """
             DELETE FROM questions WHERE environment = $1 AND bundle_id = $2 AND kind = 'transaction' AND subject = $3
@@ -79,8 +79,8 @@ extension SQLConnection {
     }
 }
 
-/// The statements with which questions are made. Of one that is there already, the earlier date and the lower priority
-/// count, unless it was asked and not answered.
+/// The statements that create inquiries. If the inquiry exists, the earlier date and the lower priority apply, unless
+/// it was sent and not answered.
 private enum QuestionStatement {
     static let pending = """
         SELECT 1 FROM questions WHERE environment = $1 AND bundle_id = $2 AND kind = $3 AND subject = $4
@@ -107,7 +107,7 @@ private enum QuestionStatement {
 
     static let insert = values + " WHERE 1 = 1 " + earlier
 
-    /// Unless a notification has told of the transaction.
+    /// Inserts only if no notification has mentioned the transaction.
     static let insertUnheard =
         values + """
              WHERE NOT EXISTS (
@@ -115,7 +115,7 @@ private enum QuestionStatement {
 
             """ + earlier
 
-    /// Unless Apple was asked after `$9`.
+    /// Inserts only if Apple wasn't asked after `$9`.
     static let insertDisputed =
         values + """
              WHERE NOT EXISTS (
@@ -124,7 +124,7 @@ private enum QuestionStatement {
 
             """ + earlier
 
-    /// The period that ends last counts.
+    /// For a subscription, the latest end of a period applies.
     static let insertEnding =
         values + """
              WHERE 1 = 1
