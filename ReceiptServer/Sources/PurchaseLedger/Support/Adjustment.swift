@@ -2,19 +2,19 @@ package import AppStoreReceipt
 import LibcryptoHandles
 import StrictText
 
-/// Something that support does to what an account has.
+/// A change that support makes to what an account has.
 package struct Adjustment: Sendable {
     package enum Change: Sendable {
         /// Sets the quantity of a grant of the account.
         case quantity(TransactionName, Int64)
-        /// Has a grant of the account follow what Apple signed again.
+        /// Lets a grant of the account follow the signed evidence again.
         case asSigned(TransactionName)
-        /// Grants a product without evidence. Needs an idempotency key, or a repeated request would grant twice.
+        /// Grants a product without evidence. An idempotency key keeps a repeated request from granting it twice.
         case product(environment: AppStoreEnvironment, bundleID: String, productID: String, quantity: Int64)
     }
 
     package let change: Change
-    /// The operator and the reason, which are recorded.
+    /// The operator and the reason, to be recorded.
     package let reason: String
     package let idempotencyKey: String?
 
@@ -22,15 +22,15 @@ package struct Adjustment: Sendable {
         (self.change, self.reason, self.idempotencyKey) = (change, reason, idempotencyKey)
     }
 
-    /// What the account has after it.
+    /// What the account has after the change.
     package struct Answer: Sendable {
         package let name: TransactionName
         package let productID: String
         package let previousQuantity: Int64
         package let quantity: Int64
-        /// As that of a ``Redemption``.
+        /// The number of the answer, like that of a ``Redemption``.
         package let sequence: Int64
-        /// Whether it was done before, with the same idempotency key.
+        /// Whether the change was already made with the same idempotency key.
         package let isRepeated: Bool
     }
 
@@ -60,7 +60,7 @@ package struct Adjustment: Sendable {
         }
     }
 
-    /// What a request with the same idempotency key must ask for, too.
+    /// A digest of the change, which must be the same for each request with the same idempotency key.
     var digest: String {
         get throws(LedgerError) {
             switch change {
@@ -72,8 +72,8 @@ package struct Adjustment: Sendable {
         }
     }
 
-    /// The key of a product that is granted to an account. It follows from the request: if the same is granted again
-    /// after a restored back-up, a backend sets the same purchase.
+    /// Returns the key of a product that is granted to an account. It is derived from the request: if the grant is
+    /// repeated after a backup was restored, a backend sets the same purchase.
     static func key(
         _ environment: AppStoreEnvironment, _ bundleID: String, _ account: String, _ idempotencyKey: String
     ) throws(LedgerError) -> TransactionKey {
@@ -84,7 +84,7 @@ package struct Adjustment: Sendable {
     }
 
     private static func digest(_ texts: [String]) throws(LedgerError) -> String {
-        // No text has a NUL.
+        // Separate the texts with NUL, which none of them contains.
         var bytes: [UInt8] = []
         for text in texts { bytes += Array(text.utf8) + [0] }
         return try LedgerError.onHost { () throws(LibcryptoError) in
@@ -99,8 +99,8 @@ extension TransactionName {
         try LedgerText.check(transactionID, "transaction_id")
     }
 
-    /// Throws an error for an id that Apple cannot have given. Ask the ledger before: it may have one that was imported
-    /// by 0.3.0, or one of its own.
+    /// Throws an error for an id that Apple can't have assigned. Look in the ledger first: it may contain one that
+    /// 0.3.0 imported, or one of its own.
     func checkForm() throws(LedgerError) {
         guard TransactionIDForm.isApples(transactionID, in: environment) || SupportID.isOne(transactionID) else {
             throw LedgerError(.invalidText, "transaction_id: \(TransactionIDForm.words)")

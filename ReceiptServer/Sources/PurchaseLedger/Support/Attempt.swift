@@ -2,14 +2,14 @@
 import LibcryptoHandles
 import StrictText
 
-/// A request to redeem evidence, and what it was answered.
+/// A request to redeem evidence, and its answer.
 package struct Attempt: Sendable {
-    /// More are counted, and not named.
+    /// The maximum number of outcomes to store. Further ones are only counted.
     package static let maximumOutcomeCount = 20
 
-    /// What became of a transaction.
+    /// The outcome of a transaction.
     package struct Outcome: Sendable {
-        /// `nil` if the evidence does not name an app and an environment.
+        /// The transaction's name, or `nil` if the evidence contains no app or environment.
         package let name: TransactionName?
         package let transactionID: String
         package let outcome: String
@@ -22,18 +22,18 @@ package struct Attempt: Sendable {
     package let requestID: String
     package let account: String
     package let at: Instant
-    /// By ``EvidenceDigest``, of what was sent.
+    /// The ``EvidenceDigest`` of the submitted bytes.
     package let digest: String
-    /// By ``EvidenceDigest``, of the evidence in what was sent.
+    /// The ``EvidenceDigest`` of the evidence within them.
     package let evidenceDigest: String
-    /// What was sent, if it is to be kept.
+    /// The submitted bytes, if they are to be kept.
     package var evidence: [UInt8]?
     /// `ok`, or the code of the refusal.
     package let code: String
     package let outcomes: [Outcome]
     package let transactionCount: Int
-    /// The `sequence` with which the account was answered, or one from before: a deletion has a greater one than all
-    /// before it. `nil` if nothing is known, as of what was sent just now.
+    /// The `sequence` of the answer to the account, or an earlier one. A deletion has a greater one than all requests
+    /// before it. `nil` if it is unknown, as for a request that was just received.
     package var order: Int64?
     var times: Int64 = 1
 
@@ -54,11 +54,11 @@ package struct Attempt: Sendable {
         self.order = order
     }
 
-    /// Returns `nil` for an account that the tables cannot hold, and if this host cannot compute a digest.
+    /// Returns `nil` if the account can't be stored, or if this host can't compute a digest.
     ///
     /// - Parameters:
-    ///   - isWrapped: Whether the evidence was in something else.
-    ///   - count: The number of transactions; `outcomes` has the first ones.
+    ///   - isWrapped: Whether the evidence was contained in something else.
+    ///   - count: The number of transactions. `outcomes` has only the first ones.
     package init?(
         _ requestID: String, of account: String, _ evidence: [UInt8], isWrapped: Bool = false, code: String,
         _ outcomes: [Outcome], of count: Int, at now: Instant
@@ -72,8 +72,8 @@ package struct Attempt: Sendable {
         (self.code, self.outcomes, transactionCount, at) = (code, outcomes, count, now)
     }
 
-    /// What is stored of the outcomes: `[["production","com.example.app","340000000000001","granted"]]`. An outcome
-    /// without a name has its first two texts empty.
+    /// The stored form of the outcomes: `[["production","com.example.app","340000000000001","granted"]]`. For an
+    /// outcome without a name, the first two texts are empty.
     var outcomesJSON: String {
         var writer = JSONWriter(capacity: 128)
         writer.beginArray()
@@ -100,7 +100,7 @@ package struct Attempt: Sendable {
         }
     }
 
-    /// Whether the account sent the same evidence and got the same answer.
+    /// Returns whether the account submitted the same evidence and got the same answer.
     func isRepetition(of other: Attempt) -> Bool {
         evidenceDigest.hasSameBytes(as: other.evidenceDigest) && code.hasSameBytes(as: other.code)
             && outcomes.elementsEqual(other.outcomes) { own, other in
@@ -110,10 +110,10 @@ package struct Attempt: Sendable {
     }
 }
 
-/// The digest of evidence, or of what was sent: the SHA-256, in hexadecimal, of its bytes without white space at its
-/// ends.
+/// The digest of evidence or of submitted bytes: the SHA-256, in hexadecimal, of the bytes without surrounding white
+/// space.
 package enum EvidenceDigest {
-    /// Returns `nil` if this host cannot compute it.
+    /// Returns `nil` if this host can't compute the digest.
     package static func text(of evidence: [UInt8]) -> String? {
         func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || 0x09...0x0D ~= byte }
         let begin = evidence.firstIndex { !isSpace($0) } ?? 0

@@ -2,17 +2,17 @@ import AppStoreReceipt
 import ServerThreads
 import StrictText
 
-/// Records requests beside the redemptions that they are about, in batches: nobody waits for it, and a crash loses what
-/// was added in the last second.
+/// Records requests in the background and in batches, so that no redemption waits for it. A crash loses the attempts
+/// added in the last second.
 package final class AttemptLog: @unchecked Sendable {
     /// The time between two batches.
     static let interval = Duration.milliseconds(800)
-    /// The maximum number of waiting attempts. Others are counted, and not recorded.
+    /// The maximum number of waiting attempts. Further ones are counted but not recorded.
     static let maximumCount = 20_000
-    /// The maximum number of bytes of waiting evidence. Other evidence is not kept.
+    /// The maximum size of waiting evidence, in bytes. Further evidence isn't kept.
     static let maximumByteCount = 32 << 20
-    /// The rows of one transaction of the database, for which redemptions wait, and their evidence, unless one attempt
-    /// alone has more.
+    /// The maximum number of rows, and of bytes of evidence, in one database transaction, for which redemptions wait. A
+    /// single attempt can exceed them.
     static let batchRowCount = 1000
     static let batchByteCount = 2 << 20
     /// The number of recorded attempts after which an account's excess rows are deleted. Deleting on every insert would
@@ -20,7 +20,7 @@ package final class AttemptLog: @unchecked Sendable {
     package static let boundingInterval = 25
     /// The maximum number of accounts whose attempts this server counts.
     static let countedAccounts = 20_000
-    /// The time between two looks for what is too old.
+    /// The time between two removals of old attempts.
     private static let cleaningInterval = Duration.seconds(3600)
 
     private let ledger: PurchaseLedger
@@ -28,30 +28,30 @@ package final class AttemptLog: @unchecked Sendable {
     private var surroundings: Surroundings { ledger.policy.surroundings }
     private let keepsEvidence: Bool
     private let monitor = Monitor()
-    /// Within the monitor.
+    /// The state below is guarded by the monitor.
     private var waiting: [Attempt] = []
-    /// With what is being written: of all accounts, and of each.
+    /// The size of waiting evidence, including the batch being written: in total, and by account.
     private var waitingByteCount = 0
     private var waitingByteCounts: [UTF8Bytes: Int] = [:]
     private var lostCount: UInt64 = 0
     private var isStopping = false
-    /// A floor of the numbers of events that is no greater than that of now: what is added is after each deletion that
-    /// has no greater number.
+    /// A lower bound of the current floor of event numbers. An attempt added now is later than all deletions with a
+    /// number up to it.
     private var floor: Int64
-    /// While a batch is written.
+    /// Held while a batch is written.
     private let writing = Monitor()
-    /// Within `writing`: the attempts of accounts since theirs were bounded.
+    /// Guarded by `writing`: the number of an account's attempts since its excess ones were removed.
     private var unbounded: [UTF8Bytes: Int] = [:]
 
     /// - Parameters:
-    ///   - keepTime: How long attempts are kept; zero to record none, and to remove what there is.
-    ///   - keepsEvidence: Whether what was sent is kept, too.
+    ///   - keepTime: The time to keep attempts. Zero records none, and removes the existing ones.
+    ///   - keepsEvidence: Whether to also keep the submitted bytes.
     package init(_ ledger: PurchaseLedger, keeping keepTime: Duration, withEvidence keepsEvidence: Bool) {
         (self.ledger, self.keepTime, self.keepsEvidence) = (ledger, keepTime, keepsEvidence)
         floor = ledger.firstFloor
     }
 
-    /// The attempts that were not recorded, because too many waited or the database did not answer.
+    /// The number of attempts that weren't recorded, because too many were waiting or the database didn't answer.
     package var lost: UInt64 { monitor.locked { lostCount } }
 
     /// Records an attempt soon.
@@ -76,24 +76,24 @@ package final class AttemptLog: @unchecked Sendable {
         if isFull { monitor.broadcast() }
     }
 
-    /// Whether the evidence of an attempt can wait, within the monitor. One account leaves room to the others: no more
-    /// of it is recorded at once.
+    /// Returns whether the evidence of an attempt can wait. One account leaves room for the others: no more of its
+    /// evidence is recorded at once. Call it within the monitor.
     private func hasRoom(for attempt: Attempt) -> Bool {
         let count = attempt.evidenceByteCount
         return waitingByteCount + count <= Self.maximumByteCount
             && waitingByteCounts[UTF8Bytes(attempt.account), default: 0] + count <= PurchaseLedger.maximumKeptByteCount
     }
 
-    /// Counts the evidence of an attempt that waits, within the monitor.
+    /// Counts the evidence of a waiting attempt. Call it within the monitor.
     private func countWaiting(_ attempt: Attempt) {
         guard attempt.evidenceByteCount > 0 else { return }
         waitingByteCount += attempt.evidenceByteCount
         waitingByteCounts[UTF8Bytes(attempt.account), default: 0] += attempt.evidenceByteCount
     }
 
-    /// Records until ``stop()`` is called. Call it on a thread of its own.
+    /// Records attempts until ``stop()`` is called. Call it on a separate thread.
     ///
-    /// - Parameter onError: Is told each time the database fails.
+    /// - Parameter onError: Called each time the database fails.
     package func run(onError: (LedgerError) -> Void) {
         var nextCleaning = surroundings.uptime()
         while true {
@@ -116,24 +116,24 @@ package final class AttemptLog: @unchecked Sendable {
         }
     }
 
-    /// Records what waits, and makes ``run(onError:)`` return.
+    /// Records the waiting attempts, and makes ``run(onError:)`` return.
     package func stop() throws(LedgerError) {
         monitor.locked { isStopping = true }
         monitor.broadcast()
         try write()
     }
 
-    /// What is under way now is after each deletion that has no greater number.
+    /// A lower bound for requests under way: they are later than all deletions with a number up to it.
     package var lastFloor: Int64 { monitor.locked { floor } }
 
-    /// Learns of a deletion that this server did: what is sent from now on is after it.
+    /// Raises the floor after this server deleted an account: later requests are later than the deletion.
     package func noteDeletion() throws(LedgerError) { note(floor: try ledger.sequenceFloor()) }
 
     private func note(floor new: Int64) { monitor.locked { floor = max(floor, new) } }
 
-    /// Records what waits.
+    /// Records the waiting attempts.
     ///
-    /// - Returns: Whether there was anything.
+    /// - Returns: Whether there were any.
     @discardableResult
     package func write() throws(LedgerError) -> Bool {
         try writing.locked { () throws(LedgerError) in
@@ -168,8 +168,8 @@ package final class AttemptLog: @unchecked Sendable {
         }
     }
 
-    /// Counts an attempt that is recorded. An account is due if it has an interval's attempts since it was bounded, or
-    /// if its count is unknown.
+    /// Counts a recorded attempt. An account is due if it has enough attempts since its excess ones were removed, or if
+    /// its count is unknown.
     private func count(_ account: UTF8Bytes, _ due: inout Set<UTF8Bytes>) {
         if let count = unbounded[account], count < Self.boundingInterval {
             unbounded[account] = count + 1
@@ -179,7 +179,7 @@ package final class AttemptLog: @unchecked Sendable {
         }
     }
 
-    /// Has attempts wait for a database that answers, as far as there is room.
+    /// Puts attempts back, as far as there is room, until the database answers.
     private func keep(_ attempts: [Attempt], of count: Int) {
         monitor.locked {
             let kept = attempts.suffix(Self.maximumCount - waiting.count)
@@ -188,7 +188,7 @@ package final class AttemptLog: @unchecked Sendable {
         }
     }
 
-    /// The first attempts, which one transaction records.
+    /// Returns the first attempts, as many as one transaction records.
     static func batch(_ attempts: ArraySlice<Attempt>) -> ArraySlice<Attempt> {
         var (count, rowCount, byteCount) = (0, 0, 0)
         for attempt in attempts {
@@ -200,7 +200,7 @@ package final class AttemptLog: @unchecked Sendable {
         return attempts.prefix(count)
     }
 
-    /// Of each account, the last that the tables keep, with no more evidence than they keep. Repeats are one attempt.
+    /// Merges repeated attempts, and returns as many of each account's last ones as the tables keep.
     static func bounded(_ attempts: [Attempt]) -> [Attempt] {
         var kept: [UTF8Bytes: [Attempt]] = [:]
         var accounts: [UTF8Bytes] = []
@@ -209,11 +209,11 @@ package final class AttemptLog: @unchecked Sendable {
             if kept[account] == nil { accounts.append(account) }
             var own = kept.removeValue(forKey: account) ?? []
             var repeated = attempt
-            // Between attempts of different orders, the account can have been deleted.
+            // If the orders differ, the account may have been deleted in between.
             if let index = own.lastIndex(where: { $0.order == attempt.order && attempt.isRepetition(of: $0) }) {
                 let earlier = own.remove(at: index)
                 repeated.times += earlier.times
-                // There was no room for it when it was sent again.
+                // There may have been no room for the evidence when it was submitted again.
                 repeated.evidence = repeated.evidence ?? earlier.evidence
             }
             own.append(repeated)

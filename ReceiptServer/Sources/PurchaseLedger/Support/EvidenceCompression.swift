@@ -1,11 +1,11 @@
 import CZlib
 
-/// How kept evidence is stored.
+/// The compression of kept evidence.
 enum EvidenceCompression {
-    /// Longer evidence is not kept.
+    /// The maximum size of evidence to keep.
     static let maximumByteCount = 8 << 20
 
-    /// Returns `nil` if there is no memory for it.
+    /// Returns the compressed bytes, or `nil` if there is not enough memory.
     static func compress(_ bytes: [UInt8]) -> [UInt8]? {
         var count = compressBound(uLong(bytes.count))
         var output = [UInt8](repeating: 0, count: Int(count))
@@ -19,11 +19,11 @@ enum EvidenceCompression {
         return output
     }
 
-    /// - Parameter byteCount: The number of bytes before compression, as the tables have it.
-    /// - Returns: `nil` if the bytes are not those of ``compress(_:)``.
+    /// - Parameter byteCount: The size before compression, as stored in the tables.
+    /// - Returns: `nil` if the bytes aren't the result of ``compress(_:)``.
     static func decompress(_ bytes: [UInt8], byteCount: Int64) -> [UInt8]? {
         guard 0...Int64(maximumByteCount) ~= byteCount else { return nil }
-        // zlib takes no buffer without an address.
+        // zlib requires a buffer with an address.
         var count = uLong(byteCount + 1)
         var output = [UInt8](repeating: 0, count: Int(count))
         let result = unsafe output.withUnsafeMutableBufferPointer { output in

@@ -1,7 +1,7 @@
 import AppStoreReceipt
 import StrictText
 
-// The questions to which facts are the answers. A condition has the parameters, and can have an order of its own.
+// The queries for facts. A condition can contain parameters and an ORDER BY clause.
 extension SQLConnection {
     func grants(
         _ condition: String, _ parameters: [SQLValue], limit: Int = TransactionStory.maximumCount
@@ -86,7 +86,7 @@ extension SQLConnection {
 }
 
 extension SQLConnection {
-    /// Records that an event is sent again.
+    /// Records that an event was sent again.
     func recordSending(_ eventID: String, _ reason: String, at now: Instant) throws(LedgerError) {
         guard let event = try events("WHERE id = $1", [.text(eventID)]).first else { return }
         try write(
@@ -101,7 +101,7 @@ extension SQLConnection {
 }
 
 extension SQLRow {
-    /// The name of a transaction from three columns.
+    /// Returns the name of a transaction from three columns.
     func transactionName(_ column: Int) throws(LedgerError) -> TransactionName {
         guard let environment = AppStoreEnvironment(rawValue: try text(column)) else {
             throw LedgerError(.storeFailed, "a row has an environment that the ledger did not write")
@@ -112,7 +112,7 @@ extension SQLRow {
 }
 
 extension EventFact {
-    /// What `LIKE … ESCAPE '!'` finds in the events of a transaction, and perhaps in others.
+    /// Returns a pattern for `LIKE … ESCAPE '!'` that matches the events of a transaction, and possibly others.
     static func pattern(_ transactionID: String) throws(LedgerError) -> String {
         let json = try StoredJSON.encode(["transaction_id": transactionID])
         let escaped = json.utf8.dropFirst().dropLast().flatMap {

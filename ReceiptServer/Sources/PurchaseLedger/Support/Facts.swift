@@ -1,6 +1,6 @@
 package import AppStoreReceipt
 
-/// Something that Apple signed about a transaction.
+/// Signed evidence of a transaction.
 package struct EvidenceFact: Sendable {
     package let signedDate: Instant
     /// The SHA-256 of the certificate that signed it first, in hexadecimal.
@@ -8,26 +8,26 @@ package struct EvidenceFact: Sendable {
     package let purchase: Purchase
 }
 
-/// Something that was granted.
+/// A grant.
 package struct GrantFact: Sendable {
-    /// What an operator set.
+    /// An operator's adjustment.
     package struct Adjusted: Sendable {
         package let quantity: Int64
-        /// What the evidence said then.
+        /// The quantity in the evidence at that time.
         package let signedQuantity: Int64
     }
 
     package let name: TransactionName
     package let account: String
     package let productID: String
-    /// What the account has of it now.
+    /// The quantity that the account has now.
     package let quantity: Int64
     package let seats: Int64?
     package let grantedQuantity: Int64
     package let grantedAt: Instant
     package let changedAt: Instant
     package let until: Instant?
-    /// When an operator took it back in the database.
+    /// The date when an operator revoked it in the database.
     package let takenBackAt: Instant?
     package let adjusted: Adjusted?
 }
@@ -62,22 +62,22 @@ package struct EventFact: Sendable {
     package let failure: String?
 }
 
-/// A request to redeem evidence, and what it was answered.
+/// A request to redeem evidence, and its answer.
 package struct AttemptFact: Sendable {
     package let requestID: String
     package let account: String
     package let at: Instant
-    /// How often the account sent the same evidence within a second, and got the same answer.
+    /// The number of times that the account submitted the same evidence within a second and got the same answer.
     package let times: Int64
-    /// The digest of what was sent, by ``EvidenceDigest``.
+    /// The ``EvidenceDigest`` of the submitted bytes.
     package let digest: String
-    /// The digest of the evidence in it.
+    /// The digest of the evidence within them.
     package let evidenceDigest: String
     /// `ok`, or the code of the refusal.
     package let code: String
     /// The outcomes, at most ``Attempt/maximumOutcomeCount``.
     package let outcomes: [Attempt.Outcome]
-    /// The number of transactions of the evidence.
+    /// The number of transactions in the evidence.
     package let transactionCount: Int64
     package let isEvidenceKept: Bool
 }
@@ -91,12 +91,12 @@ package struct TransferFact: Sendable {
     package let at: Instant
 }
 
-/// Something that an operator did.
+/// An operator's action.
 package struct ActFact: Sendable {
     package enum Kind: String, Sendable {
         /// The quantity of a grant was set, or follows the evidence again.
         case adjust
-        /// A product was granted for support.
+        /// Support granted a product.
         case grant
         /// An event was sent again.
         case send
@@ -113,20 +113,20 @@ package struct ActFact: Sendable {
     package let previousQuantity: Int64?
     package let quantity: Int64?
     package let reason: String
-    /// What Apple answered.
+    /// Apple's answer.
     package let answer: String?
     package let at: Instant
 }
 
-/// Whether Apple knows a transaction, as it answered last.
+/// Whether Apple knows a transaction, according to its last answer.
 package struct ConfirmationFact: Sendable {
     package let askedAt: Instant
     package let confirmedAt: Instant?
-    /// When Apple had not known it for the time after which that counts. It is no proof of a forgery.
+    /// The date when it was concluded that Apple doesn't know it. That isn't proof of a forgery.
     package let unknownSince: Instant?
 }
 
-/// A notification of Apple's server.
+/// A notification from Apple's server.
 package struct NotificationFact: Sendable {
     package let type: String
     package let subtype: String?

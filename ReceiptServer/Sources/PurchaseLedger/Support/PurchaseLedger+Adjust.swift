@@ -2,9 +2,9 @@ package import AppStoreReceipt
 import StrictText
 
 extension PurchaseLedger {
-    /// Sets what an account has of a grant, or grants it a product. It is recorded, and told as an event.
+    /// Sets what an account has of a grant, or grants it a product. It records the change, and posts an event.
     ///
-    /// - Throws: `not-found` if the account has no such grant, `not-adjustable` if it was taken back,
+    /// - Throws: `not-found` if the account has no such grant, `not-adjustable` if it was revoked, or
     ///   `idempotency-key-reused` if the key belongs to another request of the account.
     @discardableResult
     package func adjust(
@@ -47,7 +47,7 @@ extension PurchaseLedger {
 }
 
 extension SQLConnection {
-    /// The answer to an earlier request with the same idempotency key; `nil` if there is none.
+    /// Returns the answer to an earlier request with the same idempotency key, or `nil` if there is none.
     fileprivate func answer(
         to adjustment: Adjustment, of account: String, _ digest: String
     ) throws(LedgerError) -> Adjustment.Answer? {
@@ -73,7 +73,7 @@ extension SQLConnection {
     ) throws(LedgerError) {
         var kind = ActFact.Kind.adjust
         if case .product = adjustment.change { kind = .grant }
-        // If the same request is answered by another thread, this row is a conflict, and that answer the one to give.
+        // If another thread answers the same request, this row causes a conflict, and the retry returns that answer.
         try write(
             """
             INSERT INTO acts (kind, account, environment, bundle_id, transaction_id, product_id, previous_quantity,
@@ -87,7 +87,7 @@ extension SQLConnection {
             ])
     }
 
-    /// Sets the quantity of a grant of an account, whose family is locked.
+    /// Sets the quantity of a grant of an account whose lineage is locked.
     fileprivate func adjust(
         _ key: TransactionKey, to quantity: Int64?, of account: String, _ policy: LedgerPolicy, at now: Instant
     ) throws(LedgerError) -> (grant: Grant, previousQuantity: Int64, events: [LedgerEvent]) {
@@ -99,7 +99,7 @@ extension SQLConnection {
                 AND identifiers.transaction_id = grants.transaction_id
             WHERE grants.environment = $1 AND grants.bundle_id = $2 AND grants.transaction_id = $3
             """, key.columns)
-        // What another account has is not told.
+        // Don't reveal what another account has.
         guard let row = found.first, try row.text(0).hasSameBytes(as: account) else {
             try TransactionName(key).checkForm()
             throw LedgerError(.notFound, "grant of the account")
@@ -113,7 +113,7 @@ extension SQLConnection {
         return (grant, before.quantity, transaction.events)
     }
 
-    /// A stored purchase with a key, if there is one.
+    /// Returns the stored purchase with a key, if there is one.
     private func purchases(of key: TransactionKey) throws(LedgerError) -> [SignedPurchase] {
         let rows = try run(
             """
@@ -127,12 +127,12 @@ extension SQLConnection {
         }
     }
 
-    /// Makes a grant without evidence, and its family.
+    /// Inserts a grant without evidence, and its lineage.
     fileprivate func insert(_ grant: Grant, at now: Instant) throws(LedgerError) {
         let keys = PurchaseKeys(granted: grant.transaction)
         var families = try Families(of: [BroughtEvidence(spent: [keys])], self, at: now)
         guard let family = families[grant.transaction], family.account == nil else {
-            // The same request was answered meanwhile, or long ago, and the account's name is deleted.
+            // The same request was answered meanwhile, or long ago and the account's name has been deleted.
             let isOurs = families[grant.transaction]?.account?.hasSameBytes(as: grant.account) ?? false
             throw isOurs ? .conflict : LedgerError(.idempotencyKeyReused, "")
         }

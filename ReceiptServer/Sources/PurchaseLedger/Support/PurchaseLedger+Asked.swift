@@ -2,12 +2,12 @@ package import Instants
 import StrictText
 
 extension PurchaseLedger {
-    /// Records that somebody had Apple asked, for the story of each transaction.
+    /// Records that an operator had Apple asked, in the story of each transaction.
     ///
     /// - Parameters:
-    ///   - names: What was asked about, which can be an order id of Apple's, and what the answer named.
+    ///   - names: The transaction that was asked about, which can be an Apple order id, and those in the answer.
     ///   - reason: The operator and the reason.
-    ///   - answer: A word for what came of it.
+    ///   - answer: A word for the result.
     package func recordAsking(
         about names: [TransactionName], reason: String, answer: String, at now: Instant = .now
     ) throws(LedgerError) {
@@ -29,7 +29,7 @@ extension PurchaseLedger {
             let locked = try owners().compactMap(\.self)
             try connection.lockAccounts(locked)
             let owners = try owners()
-            // One of them was deleted meanwhile, or another account became the owner.
+            // An account was deleted meanwhile, or another account became the owner.
             let isLocked = owners.allSatisfy { owner in
                 owner.map { name in locked.contains { $0.hasSameBytes(as: name) } } ?? true
             }
@@ -40,7 +40,7 @@ extension PurchaseLedger {
                     INSERT INTO acts (kind, account, environment, bundle_id, transaction_id, reason, acted_at, answer)
                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
                     """,
-                    // Nobody's purchase is in nobody's history.
+                    // A purchase without an owner appears in no account's history.
                     [.text(ActFact.Kind.recover.rawValue), .text(owner ?? "")] + name.key.columns + [
                         .text(reason), SQLValue(now), .text(answer),
                     ])

@@ -3,27 +3,27 @@ import LibcryptoHandles
 import StrictText
 
 extension PurchaseLedger {
-    /// The attempts of an account that the tables keep: the last ones. A server removes others after each
-    /// ``AttemptLog/boundingInterval`` that it records.
+    /// The number of an account's latest attempts that the tables keep. A server removes the others each time it has
+    /// recorded ``AttemptLog/boundingInterval`` of them.
     package static let maximumAttemptCount = 100
-    /// The compressed evidence of an account that the tables keep, in bytes: the last.
+    /// The size of an account's latest compressed evidence that the tables keep, in bytes.
     static let maximumKeptByteCount: Int64 = 8 << 20
 
-    /// Records attempts. Attempts from before their account was deleted are not recorded.
+    /// Records attempts, except those from before their account was deleted.
     ///
-    /// - Returns: The floor of the numbers: a later deletion has a greater one.
+    /// - Returns: The floor of event numbers. A later deletion has a greater number.
     @discardableResult
     func record(_ attempts: [Attempt]) throws(LedgerError) -> Int64 {
         let accounts = Set(attempts.map { UTF8Bytes($0.account) }).sorted().map(\.string)
         let keeps = attempts.contains { $0.evidence != nil }
-        // Before the transaction: redemptions wait for that, and compression takes long.
+        // Compress before the transaction, because it takes long, and redemptions wait for the transaction.
         let evidence = try keeps ? compressed(attempts) : []
         let rows = attempts.map(AttemptRow.init)
-        // With the redemptions that are under way, if there is room.
+        // This shares a transaction with the current redemptions, if there is room.
         return try store.write(Self.share(ofRows: rows.reduce(0) { $0 + 1 + $1.transactions.count })) {
             (connection) throws(LedgerError) in
             try connection.lockAccounts(accounts)
-            // Before deletions that are not seen yet.
+            // Read the floor before the deletions, so that it is below any deletion that isn't seen.
             let floor = try connection.sequenceFloor()
             let deletions = try connection.deletions(of: accounts)
             let rows = rows.filter { row in
@@ -42,15 +42,15 @@ extension PurchaseLedger {
         }
     }
 
-    /// The floor of the numbers of events: a later deletion has a greater one.
+    /// Returns the floor of event numbers. A later deletion has a greater number.
     func sequenceFloor() throws(LedgerError) -> Int64 {
         try store.read { (connection) throws(LedgerError) in try connection.sequenceFloor() }
     }
 
-    /// Removes the oldest attempts of accounts that have more than the tables keep. Redemptions do not wait for the
-    /// look.
+    /// Removes the oldest attempts of accounts that have more than the tables keep. Redemptions don't wait for the
+    /// search.
     ///
-    /// - Parameter accounts: In the order of their bytes, or two servers that remove rows could wait for each other.
+    /// - Parameter accounts: The accounts, sorted by their bytes, so that two servers that remove rows don't deadlock.
     func boundAttempts(of accounts: [String]) throws(LedgerError) {
         guard !accounts.isEmpty else { return }
         let excess = try store.read { (connection) throws(LedgerError) in
@@ -62,10 +62,10 @@ extension PurchaseLedger {
         }
     }
 
-    /// A purchase takes the time of some 16 rows of attempts.
+    /// A purchase takes as long as about 16 rows of attempts.
     private static func share(ofRows count: Int) -> WorkShare { WorkShare(weight: max(1, count / 16)) }
 
-    /// Compresses the evidence that is not kept yet.
+    /// Compresses the evidence that isn't already kept.
     private func compressed(_ attempts: [Attempt]) throws(LedgerError) -> [CompressedEvidence] {
         var seen: Set<UTF8Bytes> = []
         let sent = attempts.filter { $0.evidence != nil && seen.insert(UTF8Bytes($0.digest)).inserted }
@@ -82,12 +82,12 @@ extension PurchaseLedger {
         }.sorted { $0.digest.utf8.lexicographicallyPrecedes($1.digest.utf8) }
     }
 
-    /// Removes attempts from before a date, in parts, which others do not wait for.
+    /// Removes attempts from before a date, in small batches, so that other transactions don't wait.
     package func removeAttempts(before date: Instant) throws(LedgerError) {
         var count = 1000
         while count == 1000 {
             count = try store.write { (connection) throws(LedgerError) in
-                // By their names, which follow time: the others are not read.
+                // Select by name, because names follow time: no other rows are read.
                 let removed = try connection.run(
                     """
                     DELETE FROM attempts WHERE request_id IN (
@@ -101,19 +101,19 @@ extension PurchaseLedger {
         }
     }
 
-    /// Removes what is known of deleted accounts when no server still has what they sent.
+    /// Removes the records of deleted accounts once no server can still have attempts of theirs.
     func removeDeletions(at now: Instant) throws(LedgerError) {
         try store.write { (connection) throws(LedgerError) in try connection.removeDeletions(at: now) }
     }
 
-    /// The attempts with a digest of evidence, by ``EvidenceDigest``.
+    /// Returns the attempts with an ``EvidenceDigest``.
     package func attempts(withDigest digest: String) throws(LedgerError) -> [AttemptFact] {
         try store.read { (connection) throws(LedgerError) in
             try connection.attempts(AttemptQuery.withDigest, [.text(digest)])
         }
     }
 
-    /// Returns evidence as it was sent; `nil` if it is not kept.
+    /// Returns submitted bytes, or `nil` if they aren't kept.
     package func keptEvidence(_ digest: String) throws(LedgerError) -> [UInt8]? {
         try store.read { (connection) throws(LedgerError) in
             let rows = try connection.run(
@@ -127,7 +127,7 @@ extension PurchaseLedger {
     }
 }
 
-/// An attempt as the tables have it.
+/// An attempt in the form of the tables.
 private struct AttemptRow {
     let attempt: Attempt
     let values: [SQLValue]
@@ -149,7 +149,7 @@ private struct AttemptRow {
     }
 }
 
-/// Evidence as the tables have it.
+/// Evidence in the form of the tables.
 private struct CompressedEvidence {
     let digest: String
     let bytes: [UInt8]
@@ -158,15 +158,15 @@ private struct CompressedEvidence {
 
 extension SQLConnection {
     fileprivate func insert(_ row: AttemptRow) throws(LedgerError) {
-        // Its name is there if the commit of the same batch was not answered.
+        // The row already exists if the answer to an earlier commit of the batch was lost.
         try write("INSERT INTO attempts VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING", row.values)
         for values in row.transactions {
             try write("INSERT INTO attempted_transactions VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING", values)
         }
     }
 
-    /// Returns the accounts that have more attempts than the tables keep, and the name of the newest one beyond the
-    /// bound of each.
+    /// Returns the accounts with more attempts than the tables keep, and for each the name of its newest excess
+    /// attempt.
     fileprivate func excessAttempts(of accounts: [String]) throws(LedgerError) -> [SQLRow] {
         let names = dialect.names(accounts)
         let last = try run(
@@ -178,7 +178,7 @@ extension SQLConnection {
         return last.filter { if case .null = $0.values[1] { false } else { true } }
     }
 
-    /// - Parameter excess: By ``excessAttempts(of:)``.
+    /// - Parameter excess: The rows from ``excessAttempts(of:)``.
     fileprivate func removeAttempts(_ excess: [SQLRow]) throws(LedgerError) {
         let removed = try run(
             excess.map { row in
@@ -189,7 +189,7 @@ extension SQLConnection {
         try removeRest(of: Array(removed.joined()))
     }
 
-    /// Keeps evidence, and returns whose it is.
+    /// Stores evidence, and returns the accounts it belongs to.
     fileprivate func keep(_ evidence: [CompressedEvidence]) throws(LedgerError) -> Set<UTF8Bytes> {
         var owners: Set<UTF8Bytes> = []
         for evidence in evidence {
@@ -207,8 +207,8 @@ extension SQLConnection {
         return owners
     }
 
-    /// Removes the oldest evidence of an account that has more than the tables keep. Evidence is whose who sent it
-    /// first: nobody removes another's by sending it, too.
+    /// Removes the oldest evidence of an account that has more than the tables keep. Evidence belongs to the account
+    /// that submitted it first, so that submitting another account's evidence can't remove it.
     fileprivate func boundEvidence(of account: String) throws(LedgerError) {
         let rows = try run(
             """
@@ -230,9 +230,9 @@ extension SQLConnection {
         }
     }
 
-    /// Removes what only attempts had that were removed.
+    /// Removes what belonged only to attempts that were removed.
     ///
-    /// - Parameter removed: Their names and digests.
+    /// - Parameter removed: The names and digests of those attempts.
     fileprivate func removeRest(of removed: [SQLRow]) throws(LedgerError) {
         let one = dialect.oneOf("$1", removed.count)
         let deletions = [
@@ -248,10 +248,10 @@ extension SQLConnection {
         for statement in deletions.flatMap(\.statements) { try write(statement.text, statement.parameters) }
     }
 
-    /// Removes the attempts of an account whose name is locked, also those that a server has not recorded yet; returns
-    /// whether there were any.
+    /// Removes the attempts of an account whose name is locked, and has servers drop those that they haven't recorded
+    /// yet. Returns whether there were any.
     ///
-    /// - Parameter number: The floor of the numbers with this deletion.
+    /// - Parameter number: The floor of event numbers with this deletion.
     func eraseAttempts(of account: String, number: Int64, at now: Instant) throws(LedgerError) -> Bool {
         try removeDeletions(at: now)
         try write(
@@ -265,9 +265,9 @@ extension SQLConnection {
         return !removed.isEmpty
     }
 
-    /// The numbers with which accounts were deleted whose attempts a server may still have.
+    /// Returns the numbers of deletions of accounts whose attempts a server may still have.
     fileprivate func deletions(of accounts: [String]) throws(LedgerError) -> [UTF8Bytes: Int64] {
-        // Few accounts are deleted, and digests take time.
+        // Few accounts are deleted, and computing digests takes time.
         if try run("SELECT 1 FROM deletions LIMIT 1").isEmpty { return [:] }
         var names: [UTF8Bytes: String] = [:]
         for account in accounts { names[UTF8Bytes(try Self.digest(ofAccount: account))] = account }
@@ -280,26 +280,26 @@ extension SQLConnection {
         var deletions: [UTF8Bytes: Int64] = [:]
         for row in rows {
             if let name = names[UTF8Bytes(try row.text(0))] {
-                // What was deleted by 0.3.0 was deleted before this server started.
+                // A row from 0.3.0 is of a deletion before this server started.
                 deletions[UTF8Bytes(name)] = try row.optionalInteger(1) ?? 0
             }
         }
         return deletions
     }
 
-    /// No server waits a day to record an attempt.
+    /// No server delays recording an attempt for a day.
     fileprivate func removeDeletions(at now: Instant) throws(LedgerError) {
         try write("DELETE FROM deletions WHERE deleted_at < $1", [SQLValue(now - .seconds(86_400))])
     }
 
-    /// The name of a deleted account stands nowhere.
+    /// Returns the digest of a deleted account, whose name is stored nowhere.
     private static func digest(ofAccount name: String) throws(LedgerError) -> String {
         try LedgerError.onHost { () throws(LibcryptoError) in
             try DigestAlgorithm.sha256.digest(of: Array(name.utf8).span).hexadecimal
         }
     }
 
-    /// The last attempts that meet a condition.
+    /// Returns the latest attempts that meet a condition.
     func attempts(
         _ condition: String, _ parameters: [SQLValue], limit: Int = TransactionStory.maximumCount
     ) throws(LedgerError) -> [AttemptFact] {
@@ -308,16 +308,16 @@ extension SQLConnection {
     }
 }
 
-/// Statements about attempts.
+/// Queries for attempts.
 enum AttemptQuery {
-    /// Time, by no index: without statistics PostgreSQL would read all attempts in their order, to the one with a
-    /// digest, instead of those with the digest.
+    /// Orders by time without using an index. Otherwise, PostgreSQL without statistics would read all attempts in order
+    /// until it found the digest, instead of only those with the digest.
     static let order = "attempts.request_id || ''"
 
-    /// The condition of a digest, of what was sent or of the evidence in it. It is NULL for what was sent alone.
+    /// The condition for a digest of submitted bytes, or of evidence within them (NULL if they are the same).
     static let withDigest = "WHERE attempts.digest = $1 OR evidence_digest = $1"
 
-    /// The last attempts that meet a condition.
+    /// Returns the query for the latest attempts that meet a condition.
     static func facts(_ condition: String, limit: Int) -> String {
         """
         SELECT attempts.request_id, account, attempted_at, times, attempts.digest, code, outcomes, transactions,

@@ -2,11 +2,11 @@ import AppStoreReceipt
 import StrictText
 
 extension PurchaseLedger {
-    /// The most findings of one word.
+    /// The maximum number of findings for one word.
     private static let maximumFindingCount = 20
 
-    /// Returns what a word is the name of: a transaction, an order of the ledger or of the shop, an account token, a
-    /// request, a digest of evidence, an account. Names are compared byte for byte.
+    /// Returns everything that has a word as its name: a transaction, an order of the ledger or the shop, an account
+    /// token, a request, a digest of evidence, or an account. Names are compared byte for byte.
     package func find(_ word: String) throws(LedgerError) -> [SupportFinding] {
         guard LedgerText.isStorable(word) else { return [] }
         let limit = "LIMIT \(Self.maximumFindingCount)"
@@ -22,7 +22,7 @@ extension PurchaseLedger {
             {
                 found.append(.transaction(try row.transactionName(0)))
             }
-            // One that is closed by a purchase which may be of another order leads to its account alone.
+            // If an order was closed by a purchase that may belong to another order, it leads only to its account.
             for row in try connection.run(
                 """
                 SELECT id, account, environment, bundle_id, transaction_id, is_named FROM orders

@@ -2,15 +2,15 @@ import AppStoreReceipt
 import StrictText
 
 extension PurchaseLedger {
-    /// The facts of one part of a history.
+    /// The maximum number of facts in one page of a history.
     package static let maximumHistoryCount = 500
 
-    /// Returns a part of what happened to an account; `nil` if the ledger knows nothing of it.
+    /// Returns a page of an account's history, or `nil` if the ledger doesn't know the account.
     ///
     /// - Parameters:
-    ///   - cursor: Where the part begins: ``AccountHistory/next`` of the part before; `nil` for the newest.
-    ///   - limit: The most facts, 1 to ``maximumHistoryCount``.
-    /// - Throws: `invalid-text` for a cursor that is none.
+    ///   - cursor: ``AccountHistory/next`` of the previous page, or `nil` for the newest facts.
+    ///   - limit: The maximum number of facts, from 1 to ``maximumHistoryCount``.
+    /// - Throws: `invalid-text` for an invalid cursor.
     package func history(
         of account: String, after cursor: String? = nil, limit: Int = 100
     ) throws(LedgerError) -> AccountHistory? {
@@ -25,7 +25,7 @@ extension PurchaseLedger {
         }
         return try store.read { (connection) throws(LedgerError) in
             var found: [(place: HistoryPlace, fact: AccountHistory.Entry.Fact)] = []
-            // Of two sizes: each statement stays prepared.
+            // Use only two limits, so that each statement stays prepared.
             let count = (limit <= 100 ? 100 : Self.maximumHistoryCount) + 1
             for source in HistoryPlace.Source.allCases {
                 found += try connection.facts(of: account, source, after: place, limit: count)
@@ -43,13 +43,13 @@ extension PurchaseLedger {
     }
 }
 
-/// Where a fact is in a history: by its date, the newest first, then by its table and its key there.
+/// The position of a fact in a history, ordered by date, newest first, then by table and key.
 struct HistoryPlace: Comparable {
     enum Source: Int, CaseIterable { case grant, event, attempt, transfer, act }
 
     let date: Instant
     let source: Source
-    /// Of texts, the greatest is first; of numbers, too.
+    /// The key, greatest first.
     let key: Key
 
     enum Key: Equatable {
@@ -76,9 +76,9 @@ struct HistoryPlace: Comparable {
         }
     }
 
-    // MARK: As a text
+    // MARK: Text
 
-    /// `MILLISECONDS-SOURCE-KEY`, the key of a text in hexadecimal.
+    /// The position as `MILLISECONDS-SOURCE-KEY`. A text key is in hexadecimal.
     var text: String {
         let key =
             switch key {
@@ -119,11 +119,11 @@ struct HistoryPlace: Comparable {
 }
 
 extension SQLConnection {
-    /// The facts of an account in one table that follow a place.
+    /// Returns the facts of an account in one table that follow a position.
     fileprivate func facts(
         of account: String, _ source: HistoryPlace.Source, after place: HistoryPlace?, limit: Int
     ) throws(LedgerError) -> [(place: HistoryPlace, fact: AccountHistory.Entry.Fact)] {
-        // What has the place's date follows it if its table does, or its key.
+        // A fact with the same date follows if its table does, or if its key does.
         var date = place?.date ?? .distantFuture
         var key: SQLValue =
             switch source {
@@ -173,7 +173,7 @@ extension SQLConnection {
         }
     }
 
-    /// Whether the ledger has an account.
+    /// Returns whether the ledger knows an account.
     func knows(_ account: String) throws(LedgerError) -> Bool {
         for table in ["families", "grants", "accounts", "attempts", "account_tokens", "orders"] {
             if try !run("SELECT 1 FROM \(table) WHERE account = $1 LIMIT 1", [.text(account)]).isEmpty { return true }

@@ -2,7 +2,7 @@
 import StrictText
 
 extension PurchaseLedger {
-    /// Returns all that is known about a transaction; `nil` if nothing is.
+    /// Returns everything that is known about a transaction, or `nil` if nothing is.
     package func story(of name: TransactionName, at now: Instant = .now) throws(LedgerError) -> TransactionStory? {
         guard LedgerText.isStorable(name.bundleID), LedgerText.isStorable(name.transactionID) else { return nil }
         return try store.read { [policy] (connection) throws(LedgerError) in
@@ -14,7 +14,7 @@ extension PurchaseLedger {
 
 /// Reads the story of a transaction from a snapshot.
 private struct StoryReader {
-    /// The decision about a family with more transactions is left out: each of them would be read.
+    /// The maximum size of a lineage for which the decision is made, because each of its transactions must be read.
     private static let maximumFamilyCount = 2000
     private static let maximumCount = TransactionStory.maximumCount
 
@@ -72,7 +72,7 @@ private struct StoryReader {
 
     private static let isKey = "environment = $1 AND bundle_id = $2 AND transaction_id = $3"
 
-    /// Returns the number of the family, if there is one.
+    /// Returns the number of the lineage, if there is one.
     private mutating func readFamily() throws(LedgerError) -> Int64? {
         let rows = try connection.run(
             """
@@ -92,7 +92,7 @@ private struct StoryReader {
         return family
     }
 
-    /// Decides what the purchase gives access to, and returns the transactions besides it under which it can have been
+    /// Decides on the access that the purchase gives, and returns the other transactions under which it may have been
     /// granted.
     private mutating func decide(_ family: Int64) throws(LedgerError) -> [TransactionKey] {
         let count = try connection.run(
@@ -110,11 +110,11 @@ private struct StoryReader {
         return items.filter { UTF8Bytes($0.item.firstTransactionID) == first && $0.key != key }.map(\.key)
     }
 
-    /// - Parameter purchase: The transactions of the purchase. The story is that of the first.
+    /// - Parameter purchase: The transactions of the purchase, beginning with that of the story.
     private mutating func readEvidence(_ purchase: [TransactionKey]) throws(LedgerError) {
         let evidence = try purchase.map { (key) throws(LedgerError) in try self.evidence(of: key) }
         story.evidence = evidence.first ?? []
-        // Apple signs a refund of the transaction that was bought, also where a restored copy is asked about.
+        // Apple signs a refund for the transaction that was bought, even if the story is of a restored copy.
         story.refunds = evidence.joined().compactMap { fact in
             fact.purchase.revocation.details.map { details in
                 RefundFact(
@@ -146,7 +146,7 @@ private struct StoryReader {
         }
         for account in accounts {
             for key in granted {
-                // The events of an account have an index, and those of a transaction none.
+                // An account's events have an index, but a transaction's don't.
                 story.events += try connection.events(
                     "WHERE account = $1 AND event LIKE $2 ESCAPE '!'",
                     [.text(account.string), .text(EventFact.pattern(key.transactionID.string))]

@@ -1,16 +1,16 @@
-/// The tables of the support desk: the requests of clients and their answers, the acts of operators, and what is found
-/// by a transaction.
+/// The tables for the support desk: the requests of clients and their answers, the actions of operators, and indexes by
+/// transaction.
 enum SupportTables {
     static func statements(_ dialect: SQLDialect) -> [String] {
         let text = dialect.text
         return [
-            // Indexes of large tables take long: before grants are locked.
+            // Create the indexes of large tables, which takes long, before grants are locked.
             "CREATE INDEX notifications_of_transaction ON notifications (transaction_id)",
             "CREATE INDEX transfers_of_family ON transfers (family_id)",
             "CREATE INDEX transfers_from ON transfers (from_account)",
             "CREATE INDEX transfers_to ON transfers (to_account)",
             "CREATE INDEX orders_of_transaction ON orders (transaction_id) WHERE transaction_id IS NOT NULL",
-            // Requests to redeem evidence. Their names are in the order of time.
+            // Requests to redeem evidence. Their ids are in order of time.
             """
             CREATE TABLE attempts (request_id \(text) PRIMARY KEY, account \(text) NOT NULL,
                 attempted_at BIGINT NOT NULL, times BIGINT NOT NULL, digest \(text) NOT NULL, code \(text) NOT NULL,
@@ -24,15 +24,15 @@ enum SupportTables {
                 PRIMARY KEY (environment, bundle_id, transaction_id, request_id))\(dialect.inPrimaryKey)
             """,
             "CREATE INDEX attempted_transactions_of_request ON attempted_transactions (request_id)",
-            // What was sent, compressed by zlib.
+            // The submitted bytes, compressed with zlib.
             """
             CREATE TABLE kept_evidence (digest \(text) PRIMARY KEY, evidence \(dialect.bytes) NOT NULL,
                 bytes BIGINT NOT NULL, stored_bytes BIGINT NOT NULL)
             """,
-            // The SHA-256 of names that were deleted, for attempts that a server has not recorded yet.
+            // The SHA-256 of deleted account names, for attempts that a server hasn't recorded yet.
             "CREATE TABLE deletions (account_digest \(text) PRIMARY KEY, deleted_at BIGINT NOT NULL)",
             "CREATE INDEX deletions_by_date ON deletions (deleted_at)",
-            // What operators did, and why. Transfers have a table of their own.
+            // The actions of operators, with their reasons. Transfers have a separate table.
             """
             CREATE TABLE acts (id \(dialect.rowNumber), kind \(text) NOT NULL, account \(text) NOT NULL,
                 environment \(text), bundle_id \(text), transaction_id \(text), product_id \(text), event_id \(text),
@@ -41,14 +41,14 @@ enum SupportTables {
             """,
             "CREATE UNIQUE INDEX acts_by_key ON acts (account, idempotency_key)",
             "CREATE INDEX acts_on_transaction ON acts (transaction_id)",
-            // What an operator set the quantity of a grant to, and what Apple's evidence said then; NULL for what
-            // follows the evidence.
+            // The quantity that an operator set for a grant, and the quantity in Apple's evidence at the time; NULL if
+            // the grant follows the evidence.
             "ALTER TABLE grants ADD COLUMN adjusted_quantity BIGINT",
             "ALTER TABLE grants ADD COLUMN adjusted_from BIGINT",
         ]
     }
 
-    /// The digest of the evidence in what was sent; NULL if it was sent alone.
+    /// Returns the statements for the digest of evidence within the submitted bytes. It is NULL if they are the same.
     static func evidenceDigests(_ dialect: SQLDialect) -> [String] {
         [
             "ALTER TABLE attempts ADD COLUMN evidence_digest \(dialect.text)",

@@ -1,6 +1,6 @@
 package import AppStoreReceipt
 
-/// All that the ledger knows about a transaction, as of one moment. Lists are newest first, and have at most
+/// Everything that the ledger knows about a transaction at one moment. Lists are newest first, and have at most
 /// ``maximumCount`` facts.
 package struct TransactionStory: Sendable {
     package static let maximumCount = 100
@@ -10,13 +10,13 @@ package struct TransactionStory: Sendable {
     /// The owner of the purchase, and the date of the claim.
     package var owner: String?
     package var ownedSince: Instant?
-    /// The other transactions of the purchase: renewals, restored ones, the first one.
+    /// The other transactions of the purchase, such as renewals, restored ones, and the first one.
     package var related: [String] = []
     package var evidence: [EvidenceFact] = []
-    /// The access that the purchase gives now, by the evidence alone, and when it ends.
+    /// The access that the purchase now gives according to the evidence alone, and its end.
     package var access: String?
     package var until: Instant?
-    /// Of the transaction, or of the one that it restores.
+    /// The grants of the transaction, or of the one that it restores.
     package var grants: [GrantFact] = []
     package var refunds: [RefundFact] = []
     package var events: [EventFact] = []
@@ -24,14 +24,14 @@ package struct TransactionStory: Sendable {
     package var transfers: [TransferFact] = []
     package var acts: [ActFact] = []
     package var notifications: [NotificationFact] = []
-    /// `nil` if Apple was not asked.
+    /// The result of asking Apple, or `nil` if it wasn't asked.
     package var confirmation: ConfirmationFact?
-    /// The order that it is known to be of, and the shop's identifier of that.
+    /// The order that it is known to belong to, and the shop's identifier for that order.
     package var orderID: String?
     package var shopOrderID: String?
 }
 
-/// A part of what happened to an account, newest first.
+/// A page of an account's history, newest first.
 package struct AccountHistory: Sendable {
     package struct Entry: Sendable {
         package enum Fact: Sendable {
@@ -48,14 +48,14 @@ package struct AccountHistory: Sendable {
 
     package let account: String
     package let entries: [Entry]
-    /// What follows this part; `nil` if nothing does.
+    /// The cursor of the next page, or `nil` if there is none.
     package let next: String?
 }
 
-/// What a word of support's leads to.
+/// Something that a word in support's search refers to.
 package enum SupportFinding: Sendable {
     case transaction(TransactionName)
-    /// An order of the ledger's.
+    /// An order in the ledger.
     case order(id: String, account: String, transaction: TransactionName?)
     case account(String)
     case attempt(AttemptFact)
