@@ -1,12 +1,12 @@
 @_spi(Ledger) import AppStoreReceipt
 import StrictText
 
-/// Lines that are written in one transaction of the database. Each is decided after the one before it is written: what
-/// a file does is what its lines do one by one.
+/// Lines that are written in one database transaction. Each is decided after the previous one was written, so the
+/// result is the same as for separate transactions.
 struct ImportBatch {
     let connection: any SQLConnection
     let policy: LedgerPolicy
-    /// The number of the import.
+    /// The id of the import.
     let run: Int64
     let now: Instant
     private(set) var notices = LedgerNotices()
@@ -16,9 +16,9 @@ struct ImportBatch {
         (self.connection, self.policy, self.run, self.now) = (connection, policy, run, now)
     }
 
-    /// Locks what lines are about, in the order in which everybody takes locks. Their other locks, such as that of a
-    /// family that one of them makes, can deadlock with a server. PostgreSQL ends the deadlock, and the lines are
-    /// written again.
+    /// Locks the subjects of the lines in the same order as all other transactions. Later locks, such as that of a
+    /// lineage that a line creates, can deadlock with a server. PostgreSQL ends the deadlock, and the lines are written
+    /// again.
     func lock(_ lines: [ImportedLine]) throws(LedgerError) {
         guard connection.dialect.isServer else { return }
         try connection.lockAccounts(lines.map(\.account))
@@ -121,14 +121,14 @@ struct ImportBatch {
             return ImportedLine.Result(outcome: .fault("'transaction_id' is none that this ledger has made"))
         }
         let contradictions = spent.contradictions(of: known, original)
-        // The owner of the wrong purchase says nothing about this one.
+        // If the line names the wrong original transaction, the owner of that one doesn't matter.
         let concerned = known.family != nil && contradictions.original != nil ? [known] : [known, original]
         let owners = concerned.compactMap(\.self).flatMap { [$0.owner, $0.granted?.account] }.compactMap(\.self)
         guard owners.allSatisfy({ $0.hasSameBytes(as: spent.account) }) else {
             return ImportedLine.Result(outcome: .conflict(Outcome.belongsToAnother.rawValue))
         }
         var notes = [spent.dateNote(known)].compactMap(\.self)
-        // To refuse what nobody owns would leave a spent purchase to the next client that brings it.
+        // Refusing a purchase without an owner would leave it, though spent, to the next client that submits it.
         if !owners.isEmpty, let first = contradictions.all.first {
             return ImportedLine.Result(outcome: .conflict(first), notes: notes)
         }
@@ -154,7 +154,7 @@ struct ImportBatch {
         return nil
     }
 
-    /// Records an unknown purchase: almost all lines of a first import.
+    /// Records an unknown purchase, as almost all lines of a first import do.
     private func insertNew(_ spent: SpentTransaction) throws(LedgerError) {
         let number = ClaimOrder.stated.column("$4", connection.dialect)
         let rows = try connection.run(
@@ -181,12 +181,12 @@ struct ImportBatch {
 
     private mutating func insert(_ spent: SpentTransaction, _ keys: PurchaseKeys) throws(LedgerError) {
         let brought = BroughtEvidence(spent: [keys])
-        // With all that is known of it, as where tokens are used.
+        // Load everything known about the purchase, as if tokens were used.
         var families = try Families(of: [brought], connection, at: now, usingTokens: true)
         guard let (family, contents) = families.with(families.numbers(of: brought)).first else { throw .conflict }
-        // Somebody claimed it since the line was decided: it is decided anew.
+        // Another account claimed it since the line was decided. Decide the line again.
         guard family.account?.hasSameBytes(as: spent.account) ?? true else { throw .conflict }
-        // A grant without evidence is in no part.
+        // A grant without evidence belongs to no part of a divided subscription.
         if family.subscription != nil { try families.undivide(family.id) }
         if family.account == nil {
             try families.claim(family.id, for: spent.account, restingOn: .lasting, in: .stated, at: spent.date)
@@ -194,7 +194,7 @@ struct ImportBatch {
         var grants = Grants()
         try grants.insert(grant(spent), connection, at: spent.date)
         guard !contents.variants.isEmpty else { return }
-        // Events for its other purchases, and for a refund that was known before, are posted now.
+        // Now post events for the account's other purchases, and for a refund that was already known.
         let related = BroughtEvidence(related: try connection.onePurchase(ofEach: [family.id]))
         var transaction = try LedgerTransaction(recording: related, policy, connection, .redeem, at: now)
         transaction.importRun = run
@@ -209,7 +209,7 @@ private struct App: Hashable {
 }
 
 extension SQLConnection {
-    /// The families of transactions, and those that wait for tokens.
+    /// Returns the lineages of transactions, and those that wait for tokens.
     func families(
         of keys: Set<TransactionKey>, waitingFor tokens: Set<AppAccountToken>
     ) throws(LedgerError) -> Set<Int64> {

@@ -1,41 +1,41 @@
 public import AppStoreReceipt
 
-/// An import of a file: who, when and why, how far it came, and what became of the lines.
+/// An import of a file: its operator, date and reason, its progress, and the results of the lines.
 public struct ImportRun: Sendable {
-    /// What became of an import.
+    /// The state of an import.
     @nonexhaustive
     public enum State: String, Sendable, CaseIterable {
-        /// It is under way, or was interrupted: then an import of the same file goes on with it.
+        /// It is running, or was interrupted, in which case another import of the same file resumes it.
         case unfinished
         /// All lines were read.
         case complete
-        /// It was interrupted, and the file was imported from its beginning since (`--restart`).
+        /// It was interrupted, and the file was later imported again from its beginning (`--restart`).
         case restarted
     }
 
-    /// The number, which each grant has that it made.
+    /// The id, which is recorded in each grant that the import made.
     public let id: Int64
     /// The operator.
     public let by: String
-    /// Why, if somebody says so.
+    /// The reason, if one was given.
     public let reason: String?
     /// The path of the file.
     public let path: String
     /// The SHA-256 of the file, in hexadecimal.
     public let digest: String
-    /// The date on which it began.
+    /// The date it began.
     public let startedAt: Instant
-    /// The date of the last lines.
+    /// The date of the latest lines.
     public let changedAt: Instant
-    /// What became of it.
+    /// The state of the import.
     public let state: State
-    /// How far it is, and what became of the lines.
+    /// The progress, and the results of the lines.
     public var progress: ImportProgress
-    /// The SHA-256 of the part of the file that was read.
+    /// The SHA-256 of the part of the file that has been read.
     public var readDigest: String
     /// The unreported text about the last lines, in case the process ended before it was printed.
     public internal(set) var untold: String
-    /// What only the process knows that imports.
+    /// A value known only to the importing process.
     let holder: String
 
     static let columns = """
@@ -60,14 +60,14 @@ public struct ImportRun: Sendable {
     }
 }
 
-/// Keeps other processes from importing into the same ledger, until it is released or the process ends, however that
-/// ends.
+/// A lock that keeps other processes from importing into the same ledger until it is released or the process ends in
+/// any way.
 public final class ImportLock: Sendable {
     private let take: @Sendable () throws(LedgerError) -> Bool
     private let release: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - take: Takes the lock again if it was lost, and returns whether this has it.
+    ///   - take: Takes the lock again if it was lost, and returns whether this process has it.
     init(
         again take: @escaping @Sendable () throws(LedgerError) -> Bool = { true },
         _ release: @escaping @Sendable () -> Void
@@ -77,9 +77,9 @@ public final class ImportLock: Sendable {
 
     static let isTaken = LedgerError(.importRunning, "another import into this ledger is running")
 
-    /// Takes the lock again if the database has lost it, such as by a restart. Call it before each batch of lines.
+    /// Takes the lock again if the database has lost it, for example in a restart. Call it before each batch of lines.
     ///
-    /// - Throws: `import-running` if somebody else has it now.
+    /// - Throws: `import-running` if another process now has it.
     @available(*, noasync)
     public func hold() throws(LedgerError) {
         guard try take() else { throw Self.isTaken }
@@ -91,7 +91,7 @@ enum ImportTables {
     static func statements(_ dialect: SQLDialect) -> [String] {
         let text = dialect.text
         return [
-            // How far files were imported, which says neither who did it nor whether a file is still the same.
+            // The old table's progress identifies neither the operator nor the contents of the file.
             "DROP TABLE imports",
             """
             CREATE TABLE imports (id \(dialect.rowNumber), by_name \(text) NOT NULL, reason \(text),
@@ -100,7 +100,7 @@ enum ImportTables {
                 known BIGINT NOT NULL, conflicts BIGINT NOT NULL, faults BIGINT NOT NULL, notes BIGINT NOT NULL,
                 trimmed BIGINT NOT NULL, read_digest \(text) NOT NULL, untold \(text) NOT NULL, holder \(text) NOT NULL)
             """,
-            // The import that made a grant, and the first transaction of the purchase as its line named it.
+            // The import that made a grant, and the first transaction of the purchase according to the line.
             "ALTER TABLE grants ADD COLUMN import_id BIGINT",
             "ALTER TABLE grants ADD COLUMN original_transaction_id \(text)",
         ]
@@ -108,16 +108,16 @@ enum ImportTables {
 }
 
 extension PurchaseLedger {
-    /// Returns a lock without which nobody should import.
+    /// Returns the lock that an import must hold.
     ///
-    /// - Throws: `import-running` if somebody has it.
+    /// - Throws: `import-running` if another process has it.
     @available(*, noasync)
     public func lockImports() throws(LedgerError) -> ImportLock {
         guard let lock = try store.lockImports() else { throw ImportLock.isTaken }
         return lock
     }
 
-    /// The imports, the latest first.
+    /// Returns the imports, latest first.
     @available(*, noasync)
     public func importRuns(limit: Int = 1000) throws(LedgerError) -> [ImportRun] {
         try store.read { (connection) throws(LedgerError) in
@@ -126,7 +126,7 @@ extension PurchaseLedger {
         }
     }
 
-    /// The imports that are under way or were interrupted, the latest first.
+    /// Returns the imports that are running or were interrupted, latest first.
     @available(*, noasync)
     public func unfinishedImports() throws(LedgerError) -> [ImportRun] {
         try store.read { (connection) throws(LedgerError) in
@@ -136,15 +136,15 @@ extension PurchaseLedger {
         }
     }
 
-    /// Begins an import. Call `lockImports()` before.
+    /// Begins an import. Call `lockImports()` first.
     ///
     /// - Parameters:
     ///   - path: The path of the file.
     ///   - digest: The SHA-256 of the file.
     ///   - by: The operator, 1 to 255 bytes.
-    ///   - reason: Why, 1 to 255 bytes; `nil` if nobody says so.
-    ///   - restarted: Interrupted imports that will not go on.
-    ///   - now: When it begins.
+    ///   - reason: The reason, 1 to 255 bytes, or `nil` if none is given.
+    ///   - restarted: The interrupted imports that this one replaces.
+    ///   - now: The date it begins.
     @available(*, noasync)
     public func beginImport(
         of path: String, digest: String, by: String, reason: String? = nil, insteadOf restarted: [ImportRun] = [],
@@ -168,12 +168,12 @@ extension PurchaseLedger {
         }
     }
 
-    /// Goes on with an import that was interrupted. Call `lockImports()` before.
+    /// Resumes an import that was interrupted. Call `lockImports()` first.
     ///
     /// - Parameters:
     ///   - run: The import.
-    ///   - digest: The SHA-256 of the file, whose other parts can have changed.
-    ///   - now: When it goes on.
+    ///   - digest: The SHA-256 of the file, whose unread part can have changed.
+    ///   - now: The date it resumes.
     @available(*, noasync)
     public func continueImport(
         _ run: ImportRun, digest: String, at now: Instant = .now
@@ -202,7 +202,7 @@ extension PurchaseLedger {
 }
 
 extension SQLConnection {
-    /// - Throws: `import-running` if another process goes on with the import.
+    /// - Throws: `import-running` if another process has resumed the import.
     func record(_ run: ImportRun, _ state: ImportRun.State, at now: Instant) throws(LedgerError) {
         let progress = run.progress
         let numbers = [

@@ -1,38 +1,38 @@
 @_spi(Ledger) public import AppStoreReceipt
 
-/// What a line of an imported file says of an account.
+/// The contents of a line of an imported file.
 @nonexhaustive
 public enum ImportedLine: Sendable {
-    /// The account buys with the token.
+    /// A token that the account uses for purchases.
     case token(account: String, AppAccountToken)
-    /// The account was granted the transaction before there was a ledger.
+    /// A transaction that was granted to the account before the ledger existed.
     case spent(SpentTransaction)
     /// Evidence that was stored for the account.
     case evidence(account: String, VerifiedEvidence)
 
-    /// What became of a line.
+    /// The outcome of a line.
     @nonexhaustive
     public enum Outcome: Sendable {
-        /// The ledger did not have it.
+        /// The ledger didn't have it.
         case added
-        /// The ledger had it.
+        /// The ledger already had it.
         case known
-        /// It contradicts what the ledger has, which stays. The text says what differs.
+        /// It contradicts the ledger's data, which stays unchanged. The text describes the difference.
         case conflict(String)
-        /// It names what this ledger never made.
+        /// It names something that this ledger never created.
         case fault(String)
     }
 
-    /// What became of a line, and what else is to be said of it.
+    /// The outcome of a line, with notes.
     public struct Result: Sendable {
-        /// What became of the line.
+        /// The outcome of the line.
         public let outcome: Outcome
-        /// What differs from the ledger and decides nothing.
+        /// Differences from the ledger that affect no decision.
         public var notes: [String] = []
     }
 
-    /// How much of a batch it takes: a receipt can have hundreds of purchases, each of which is as much work as a line
-    /// of one.
+    /// The line's share of a batch: a receipt can contain hundreds of purchases, each of which takes as much work as a
+    /// line with one.
     package var weight: Int {
         switch self {
         case .evidence(_, let evidence): max(1, evidence.signedPurchases.count)
@@ -48,22 +48,22 @@ public enum ImportedLine: Sendable {
     }
 }
 
-/// A transaction that was granted before there was a ledger, without its evidence.
+/// A transaction that was granted before the ledger existed, without its evidence.
 public struct SpentTransaction: Sendable {
-    /// The account that was granted it.
+    /// The account that it was granted to.
     public let account: String
     /// The product's identifier.
     public let productID: String
-    /// What the account has of it, if the line says so. Without it, it is 1.
+    /// The quantity that the account has, if the line has one. The default is 1.
     public let quantity: Int?
     /// The date it was granted.
     public let date: Instant
-    /// The first transaction of the purchase, if the line says so.
+    /// The first transaction of the purchase, if the line has it.
     let originalTransactionID: String?
     let keys: PurchaseKeys
 
-    /// Creates a transaction. Returns `nil` if the tables cannot hold one of the texts, if an id is none that Apple has
-    /// given in the environment or this ledger makes (`support-…`), or if the quantity is not positive.
+    /// Creates a transaction. Returns `nil` if a text can't be stored; if an id is neither one that Apple assigns in
+    /// the environment nor one of this ledger's (`support-…`); or if the quantity isn't positive.
     public init?(
         account: String, environment: AppStoreEnvironment, bundleID: String, transactionID: String,
         originalTransactionID: String?, productID: String, quantity: Int?, date: Instant
@@ -91,28 +91,28 @@ public struct SpentTransaction: Sendable {
         self.originalTransactionID = originalTransactionID
     }
 
-    /// Whether an id is one that this ledger makes. Lines may name it where the ledger has it.
+    /// Returns whether an id has the form of a ledger's own ids. A line can contain one that the ledger knows.
     package static func isOfSupport(_ transactionID: String) -> Bool { SupportID.isOne(transactionID) }
 }
 
-/// How far a file was imported.
+/// The progress of an import.
 public struct ImportProgress: Sendable, Equatable {
-    /// The bytes that were read.
+    /// The number of bytes that were read.
     public var byteCount: Int64 = 0
-    /// The lines that were read.
+    /// The number of lines that were read.
     public var lineCount: Int64 = 0
-    /// The lines by which something was granted, or recorded as spent.
+    /// The number of lines that granted something, or recorded something as spent.
     public var addedCount: Int64 = 0
-    /// The lines that granted nothing new.
+    /// The number of lines that granted nothing new.
     public var knownCount: Int64 = 0
-    /// The lines that contradict the ledger. Of evidence, the part that is another account's is not applied; of
-    /// everything else, nothing is.
+    /// The number of lines that contradict the ledger. Of such a line, evidence is applied except for purchases that
+    /// belong to another account; anything else isn't applied at all.
     public var conflictCount: Int64 = 0
-    /// The lines that cannot be read, or have evidence that is not accepted.
+    /// The number of lines that can't be read, or contain evidence that isn't accepted.
     public var faultCount: Int64 = 0
-    /// The lines that differ from the ledger in what decides nothing.
+    /// The number of lines that differ from the ledger without affecting a decision.
     public var noteCount: Int64 = 0
-    /// The fields around which there was white space.
+    /// The number of fields from which surrounding white space was removed.
     public var trimmedCount: Int64 = 0
 
     /// Creates the progress of an unread file.

@@ -1,26 +1,26 @@
 import AppStoreReceipt
 import StrictText
 
-/// What the ledger has about a transaction that a line of an import names.
+/// The ledger's data about a transaction in a line of an import.
 struct KnownTransaction {
-    /// What was granted for it.
+    /// The grant for it.
     struct Granted {
         let account: String
         let productID: String
-        /// As it was granted or imported: a refund does not change it.
+        /// The quantity that was granted or imported, which a refund doesn't change.
         let quantity: Int64
         let date: Instant
         /// The first transaction of the purchase, if it was imported with one.
         let originalTransactionID: String?
     }
 
-    /// The number of its family, and who owns that.
+    /// The number and the owner of its lineage.
     private(set) var family: Int64?
     private(set) var owner: String?
     private(set) var granted: Granted?
     private(set) var evidence: [Purchase] = []
 
-    /// The statements whose answers ``init(_:)`` reads.
+    /// Returns the queries whose results ``init(_:)`` reads.
     static func statements(_ key: TransactionKey) -> [SQLStatement] {
         let condition = "environment = $1 AND bundle_id = $2 AND transaction_id = $3"
         return [
@@ -57,13 +57,13 @@ struct KnownTransaction {
         evidence.contains { $0.productType.map { $0 == .autoRenewableSubscription } ?? ($0.expiresDate != nil) }
     }
 
-    /// Whether a seat is assigned to a member by it: the transaction that it names as its first is the buyer's.
+    /// Whether it assigns a seat to a member, in which case its original transaction is the buyer's.
     var isOfMember: Bool { evidence.contains { $0.ownershipType == .assigned } }
 
-    /// Whether it is known as the first transaction of others alone.
+    /// Whether it is known only as the original transaction of others.
     fileprivate var isOriginalAlone: Bool { family != nil && granted == nil && evidence.isEmpty }
 
-    /// The ids of its first transaction that evidence or a grant has stated.
+    /// Returns the ids of its original transaction according to evidence or a grant.
     fileprivate func originals(_ id: String) -> [String] {
         if isOriginalAlone { return [id] }
         return [granted?.originalTransactionID].compactMap(\.self)
@@ -72,7 +72,7 @@ struct KnownTransaction {
             }
     }
 
-    /// Says what a line says and the ledger otherwise, or `nil`.
+    /// Returns a text for a value in a line that differs from the ledger, or `nil` if it doesn't.
     static func difference(_ column: String, _ said: String, _ known: [String]) -> String? {
         guard let first = known.first, !known.contains(where: { $0.hasSameBytes(as: said) }) else { return nil }
         return "\(column): the line has '\(said.printable)', the ledger '\(first.printable)'"
@@ -83,7 +83,7 @@ struct KnownTransaction {
         return "quantity: the line has \(said), the ledger \(first)"
     }
 
-    /// A shop's database has seconds, and Apple's evidence milliseconds.
+    /// Dates in a shop's database have seconds; those in Apple's evidence, milliseconds.
     static func difference(_ said: Instant, _ known: [Instant]) -> String? {
         guard let first = known.first,
             !known.contains(where: { abs($0.millisecondsSince1970 - said.millisecondsSince1970) < 1000 })
@@ -103,21 +103,21 @@ extension SQLConnection {
 }
 
 extension SpentTransaction {
-    /// In what a line contradicts the ledger. Omitted values contradict nothing.
+    /// The contradictions between a line and the ledger. Omitted values contradict nothing.
     struct Contradictions {
-        /// The first transaction of the purchase cannot be the one that the line names.
+        /// The contradiction if the purchase's first transaction can't be the one in the line.
         var original: String?
         var others: [String] = []
 
         var all: [String] { [original].compactMap(\.self) + others }
     }
 
-    /// What was imported and what Apple signed may differ, which was reported when it became known: a line must agree
-    /// with one of them.
+    /// Returns the contradictions of the line. If imported data and signed evidence differ, which was reported when it
+    /// became known, the line must agree with one of them.
     ///
     /// - Parameters:
-    ///   - known: What is known of its transaction.
-    ///   - original: What is known of its first transaction, if the line names another one.
+    ///   - known: The data about its transaction.
+    ///   - original: The data about its first transaction, if the line names a different one.
     func contradictions(of known: KnownTransaction, _ original: KnownTransaction?) -> Contradictions {
         var found = Contradictions()
         let granted = known.granted
@@ -127,7 +127,7 @@ extension SpentTransaction {
                 "original_transaction_id", originalTransactionID, originals)
             if let original, found.original == nil {
                 let id = originalTransactionID.printable
-                // It is a renewal itself, or nothing follows it.
+                // A transaction that is itself a renewal, or a consumable, can't be the original of another one.
                 let isFirst = original.originals(originalTransactionID).allSatisfy {
                     $0.hasSameBytes(as: originalTransactionID)
                 }
@@ -154,14 +154,14 @@ extension SpentTransaction {
     }
 
     func dateNote(_ known: KnownTransaction) -> String? {
-        // A grant with evidence has the date on which somebody redeemed it, unless it was imported before.
+        // Unless it was imported first, a grant with evidence has the date it was redeemed.
         let dates = known.evidence.map(\.purchaseDate) + [known.granted?.date].compactMap(\.self)
         return KnownTransaction.difference(date, dates)
     }
 }
 
 extension Purchase {
-    /// Returns in what evidence contradicts what was imported without it.
+    /// Returns the contradictions between this evidence and data that was imported without evidence.
     func contradictions(of known: KnownTransaction) -> [String] {
         guard let granted = known.granted, known.evidence.isEmpty else { return [] }
         let isAutoRenewable = productType.map { $0 == .autoRenewableSubscription } ?? (expiresDate != nil)

@@ -1,25 +1,25 @@
 public import AppStoreReceipt
 
-/// What existed before the ledger. Every line may be imported any number of times.
+/// Imports of purchases from before the ledger. Every line can be imported any number of times.
 extension PurchaseLedger {
-    /// The most lines in one transaction: as many as share a sync of SQLite's file well, and few enough for
-    /// PostgreSQL's table of locks, which has a few thousand places.
+    /// The maximum number of lines in one transaction: enough to share a sync of SQLite's file, and few enough for
+    /// PostgreSQL's lock table, which has a few thousand entries.
     public var importBatchSize: Int { store is SQLiteStore ? 4096 : 256 }
 
-    /// Imports lines, one after the other, and records how far the import is, in one transaction.
+    /// Imports lines in order, and records the import's progress, in one transaction.
     ///
-    /// Posts no event for the purchases that a line names: the backend granted them long ago. Posts events for other
-    /// purchases that the account gets by it, and for known refunds.
+    /// Posts no events for the purchases in a line, because the backend granted them long ago. Posts events for other
+    /// purchases that the account gets through the line, and for known refunds.
     ///
     /// - Parameters:
-    ///   - lines: At most ``importBatchSize`` lines.
-    ///   - run: The import, with the bytes, lines and faults of the file up to the last of these lines. Counts the
-    ///     results of these lines.
+    ///   - lines: The lines, at most ``importBatchSize`` of them.
+    ///   - run: The import, with the number of bytes, lines and invalid lines up to the last of these lines. The
+    ///     results of these lines are added.
     ///   - now: The date of the lines.
-    ///   - words: Returns the text to report about the lines, from their results. It is recorded with them, as
-    ///     ``ImportRun/untold``: tell it when this returns, and when an interrupted import goes on.
-    /// - Returns: What became of each line.
-    /// - Throws: `import-running` if another process goes on with the import.
+    ///   - words: Returns the text to report about the lines, given their results. It is recorded with them as
+    ///     ``ImportRun/untold``: print it when this method returns, and when an interrupted import is resumed.
+    /// - Returns: The result of each line.
+    /// - Throws: `import-running` if another process has resumed the import.
     @available(*, noasync)
     public func importLines(
         _ lines: [ImportedLine], of run: inout ImportRun, at now: Instant = .now,

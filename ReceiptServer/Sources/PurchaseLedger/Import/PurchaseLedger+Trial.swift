@@ -1,19 +1,19 @@
 import AppStoreReceipt
 import StrictText
 
-/// What was copied for a trial.
+/// The data copied for a trial.
 package struct TrialCopies {
     var families: Set<Int64> = []
-    /// Those all of whose tokens were copied.
+    /// The accounts whose tokens have all been copied.
     var accounts: Set<UTF8Bytes> = []
 
     package init() {}
 }
 
-/// An import that changes nothing: its lines are imported into an empty ledger, to which everything is copied before
-/// that they are about.
+/// A trial import, which changes nothing: the lines are imported into an empty ledger, into which all data about them
+/// is copied first.
 extension PurchaseLedger {
-    /// Families of a trial that its own lines make have numbers from here on.
+    /// The first number for lineages that the trial's own lines create.
     private static let firstTrialFamily: Int64 = 1 << 62
 
     /// Prepares an empty ledger for ``copy(about:to:without:)``.
@@ -23,9 +23,9 @@ extension PurchaseLedger {
         }
     }
 
-    /// Copies what lines are about, as far as it decides what becomes of them.
+    /// Copies the data about lines that affects their results.
     ///
-    /// - Parameter copied: What was copied before.
+    /// - Parameter copied: The data copied so far.
     package func copy(
         about lines: [ImportedLine], to trial: PurchaseLedger, without copied: inout TrialCopies
     ) throws(LedgerError) {
@@ -36,7 +36,7 @@ extension PurchaseLedger {
             switch line {
             case .token(let account, let token):
                 registered.insert(token)
-                // All of them count against the limit.
+                // All of the account's tokens count against the limit.
                 if copied.accounts.insert(UTF8Bytes(account)).inserted { accounts.append(account) }
             case .spent(let transaction): keys.formUnion(transaction.keys.all)
             case .evidence(_, let evidence):
@@ -85,7 +85,7 @@ extension PurchaseLedger {
 
     private static let tokens = "SELECT token, account, kind, made_at, retired_at FROM account_tokens"
 
-    /// Copies the tokens of some accounts, about as many as one can have, and removes those accounts.
+    /// Copies the tokens of some accounts, about as many as one can have, and removes them from `accounts`.
     private func copyTokens(of accounts: inout [String], to trial: PurchaseLedger) throws(LedgerError) {
         let (count, rows) = try store.read { [accounts] (connection) throws(LedgerError) -> (Int, [SQLRow]) in
             var (count, rows): (Int, [SQLRow]) = (0, [])
@@ -105,7 +105,7 @@ extension PurchaseLedger {
         }
     }
 
-    /// What is copied of a family. Subscriptions are whole in a trial.
+    /// The data copied for a lineage. Subscriptions aren't divided in a trial.
     private static let copiedTables: [(name: String, columnCount: Int, columns: String, rows: String, family: String)] =
         {
             func ofTransactions(_ table: String) -> String {
