@@ -1,42 +1,42 @@
 @_spi(Ledger) package import AppStoreReceipt
 import StrictText
 
-/// A part of the tokens of an account, newest first.
+/// A page of the tokens of an account, newest first.
 package struct AccountTokenList: Sendable {
     package struct Entry: Sendable {
         package enum Kind: String, Sendable {
-            /// The ledger made it.
+            /// The ledger created it.
             case made
-            /// The app or an import brought it.
+            /// The app or an import provided it.
             case stored
         }
 
         package let token: AppAccountToken
         package let kind: Kind
-        /// Since when the ledger has it.
+        /// The date when the ledger got it.
         package let madeAt: Instant
-        /// When the account was deleted (R13).
+        /// The date when the account was deleted (R13).
         package let retiredAt: Instant?
     }
 
     package let account: String
-    /// The number of all tokens of the account.
+    /// The total number of the account's tokens.
     package let count: Int64
     package let entries: [Entry]
-    /// What follows this part; `nil` if nothing does.
+    /// The cursor of the next page, or `nil` if there is none.
     package let next: String?
 }
 
 extension PurchaseLedger {
-    /// The tokens of one part of a list.
+    /// The maximum number of tokens in one page of a list.
     package static let maximumTokenListCount = 500
 
-    /// Returns a part of the tokens of an account, newest first; `nil` if the ledger knows nothing of it.
+    /// Returns a page of the tokens of an account, newest first, or `nil` if the ledger doesn't know the account.
     ///
     /// - Parameters:
-    ///   - cursor: Where the part begins: ``AccountTokenList/next`` of the part before; `nil` for the newest.
-    ///   - limit: The most tokens, 1 to ``maximumTokenListCount``.
-    /// - Throws: `invalid-text` for a cursor that is none.
+    ///   - cursor: ``AccountTokenList/next`` of the previous page, or `nil` for the newest tokens.
+    ///   - limit: The maximum number of tokens, from 1 to ``maximumTokenListCount``.
+    /// - Throws: `invalid-text` for an invalid cursor.
     package func tokens(
         of account: String, after cursor: String? = nil, limit: Int = 100
     ) throws(LedgerError) -> AccountTokenList? {
@@ -53,7 +53,7 @@ extension PurchaseLedger {
         return try store.read { (connection) throws(LedgerError) in
             let count = try connection.tokenCount(of: account)
             if count == 0, try !connection.knows(account) { return nil }
-            // A limit as a parameter: the statement stays prepared.
+            // The limit is a parameter, so that the statement stays prepared.
             let rows = try connection.run(
                 """
                 SELECT token, kind, made_at, retired_at FROM account_tokens
@@ -78,7 +78,7 @@ extension PurchaseLedger {
     }
 }
 
-/// Where a token is in a list: `MILLISECONDS-UUID`.
+/// The position of a token in a list: `MILLISECONDS-UUID`.
 private struct TokenPlace {
     let date: Instant
     let token: AppAccountToken

@@ -1,20 +1,20 @@
 @_spi(Ledger) import AppStoreReceipt
 import StrictText
 
-/// What the tables have about the tokens of some families: whose they are, and which wait.
+/// The stored data about the tokens of some lineages: their accounts, and the tokens that wait for an account.
 struct AccountTokens {
     /// The account of a token.
     struct Holder {
         let account: String
-        /// Whether the account was deleted: the name is a random one (R13).
+        /// Whether the account was deleted, so that the name is a random one (R13).
         let isRetired: Bool
     }
 
-    /// What is noted of a token of a family.
+    /// The state of a token in a lineage.
     enum Note {
-        /// Nobody has the token.
+        /// The token belongs to no account yet.
         case waiting
-        /// It is another account's than the owner's, and the conflict was reported.
+        /// It belongs to an account other than the owner, and the conflict was reported.
         case told
     }
 
@@ -26,7 +26,7 @@ struct AccountTokens {
     private var holders: [AppAccountToken: Holder] = [:]
     private var notes: [Place: Note] = [:]
 
-    /// The token of a purchase. A text of another form than a UUID's, which Apple signs for nobody, is none.
+    /// Returns the token of a purchase, or `nil` if it isn't a UUID. Apple never signs any other form.
     static func token(of purchase: Purchase) -> AppAccountToken? {
         purchase.appAccountToken.flatMap { AppAccountToken(uuid: $0.description) }
     }
@@ -35,18 +35,18 @@ struct AccountTokens {
 
     func note(_ token: AppAccountToken, _ family: Int64) -> Note? { notes[Place(token: token, family: family)] }
 
-    /// A token that becomes an account's.
+    /// A token that will belong to an account.
     struct Registration {
         let token: AppAccountToken
         let account: String
         let isMade: Bool
     }
 
-    /// The statements that lock tokens, and ask for them. Locks of tokens are taken after those of families and
-    /// identifiers, and before those of accounts that get events.
+    /// The statements that lock and read tokens. Locks of tokens are taken after those of lineages and identifiers, and
+    /// before those of accounts that get events.
     ///
-    /// Readers of a token and its registration exclude each other. Otherwise a purchase could be recorded as waiting
-    /// when its token has just been stored.
+    /// Readers of a token and its registration exclude each other. Otherwise, a purchase could be recorded as waiting
+    /// just after its token was registered.
     struct Lookup {
         private let locks: [SQLStatement]
         private let registration: Registration?
@@ -93,10 +93,10 @@ struct AccountTokens {
 
         var statements: [SQLStatement] { locks + insertion + questions.flatMap(\.statements) }
 
-        /// Reads the answers to ``statements``.
+        /// Reads the results of ``statements``.
         ///
-        /// - Throws: A conflict if another transaction registered the token, or noted it of another family, at the same
-        ///   time.
+        /// - Throws: A conflict if another transaction registered the token, or recorded that another lineage waits for
+        ///   it, at the same time.
         func read(_ rows: some Collection<[SQLRow]>) throws(LedgerError) -> AccountTokens {
             var answers = Array(rows.dropFirst(locks.count))[...]
             if registration != nil, let inserted = answers.popFirst(), let waiting = answers.popFirst() {
@@ -119,8 +119,8 @@ struct AccountTokens {
 }
 
 extension SQLConnection {
-    /// Records that a token of a family waits for its account, or that its conflict was reported; or, without a note,
-    /// neither.
+    /// Records that a token of a lineage waits for its account, or that its conflict was reported. Without a note,
+    /// removes either record.
     func note(
         _ note: AccountTokens.Note?, _ token: AppAccountToken, _ family: Int64, at now: Instant
     ) throws(LedgerError) {
@@ -135,7 +135,7 @@ extension SQLConnection {
             """, key + [note == .told ? SQLValue(now) : .null])
     }
 
-    /// Moves what is noted of a family to the one that it is joined with.
+    /// Moves the notes of a lineage to the one that it is merged with.
     func moveNotes(from family: Int64, to other: Int64) throws(LedgerError) {
         try write(
             """

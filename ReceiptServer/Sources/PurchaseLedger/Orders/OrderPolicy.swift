@@ -1,10 +1,10 @@
 public import Instants
 
-/// How purchases reach accounts by the tokens with which they were made. `ORDERS.md` has the rules R1 to R15.
+/// The rules for claiming purchases by their tokens. `ORDERS.md` lists the rules R1 to R15.
 public struct OrderPolicy: Sendable {
-    /// The date from which a purchase without a token is not granted to whoever brings it (R4); `nil` for never.
+    /// The date from which a purchase without a token isn't granted to its submitter (R4), or `nil` for never.
     public var requiresTokenSince: Instant?
-    /// How long an order stays open.
+    /// The time that an order stays open.
     public var orderTime: Duration = .seconds(72 * 3600)
 
     /// Creates a policy that requires no token.
@@ -12,6 +12,6 @@ public struct OrderPolicy: Sendable {
 }
 
 extension LedgerPolicy {
-    /// How long an order stays open, also one of a ledger without ``orders``.
+    /// The time that an order stays open, even in a ledger without ``orders``.
     var orderTime: Duration { (orders ?? OrderPolicy()).orderTime }
 }

@@ -4,8 +4,8 @@ enum OrderTables {
         let text = dialect.text
         let transaction = "environment \(text) NOT NULL, bundle_id \(text) NOT NULL, transaction_id \(text) NOT NULL"
         return [
-            // Tokens (`appAccountToken`) and their accounts. Those of a deleted account stay: what is bought with them
-            // is nobody else's (R13).
+            // Tokens (`appAccountToken`) and their accounts. The tokens of a deleted account are kept, so that
+            // purchases made with them belong to nobody else (R13).
             """
             CREATE TABLE account_tokens (token \(text) PRIMARY KEY, account \(text) NOT NULL, kind \(text) NOT NULL,
                 made_at BIGINT NOT NULL, retired_at BIGINT)
@@ -15,14 +15,14 @@ enum OrderTables {
             CREATE UNIQUE INDEX account_tokens_made ON account_tokens (account)
             WHERE kind = 'made' AND retired_at IS NULL
             """,
-            // Tokens of families that are not their owner's: nobody's yet, or, with a date, another account's, which
-            // was reported (R3, R5).
+            // Tokens of lineages that don't belong to the owner: those without an account yet and, with a date, those
+            // of another account, which was reported (R3, R5).
             """
             CREATE TABLE waiting_tokens (token \(text) NOT NULL, family_id BIGINT NOT NULL, told_at BIGINT,
                 PRIMARY KEY (token, family_id))
             """,
             "CREATE INDEX waiting_tokens_of_family ON waiting_tokens (family_id)",
-            // What backends announced, and the purchase that came of it.
+            // The purchases that backends announced, and the transactions that resulted.
             """
             CREATE TABLE orders (id \(text) PRIMARY KEY, account \(text) NOT NULL, environment \(text) NOT NULL,
                 bundle_id \(text) NOT NULL, product_id \(text) NOT NULL, token \(text) NOT NULL,
@@ -30,10 +30,10 @@ enum OrderTables {
             """,
             "CREATE INDEX orders_open ON orders (account, created_at) WHERE transaction_id IS NULL",
             "CREATE UNIQUE INDEX orders_by_key ON orders (account, idempotency_key)",
-            // New purchases that no order announced.
+            // New purchases without an order.
             "CREATE TABLE unordered_purchases (\(transaction), granted_at BIGINT NOT NULL, PRIMARY KEY (environment, bundle_id, transaction_id))",
             "CREATE INDEX unordered_purchases_by_date ON unordered_purchases (granted_at)",
-            // How far files were imported.
+            // The progress of imports.
             """
             CREATE TABLE imports (file \(text) PRIMARY KEY, bytes BIGINT NOT NULL, lines BIGINT NOT NULL,
                 added BIGINT NOT NULL, known BIGINT NOT NULL, conflicts BIGINT NOT NULL, faults BIGINT NOT NULL)
@@ -41,8 +41,8 @@ enum OrderTables {
         ]
     }
 
-    /// What shops call their orders, and whether it is known that a purchase is of the order that it closed. Events of
-    /// an older version that are sent again have every member, too.
+    /// Returns the statements for the shops' order ids, and for whether a purchase is known to belong to the order that
+    /// it closed. They also add the missing members to an older version's events, which can be sent again.
     static func shopOrders(_ dialect: SQLDialect) -> [String] {
         [
             "ALTER TABLE orders ADD COLUMN shop_order_id \(dialect.text)",
@@ -55,7 +55,7 @@ enum OrderTables {
         ]
     }
 
-    /// An account can have thousands of tokens, which are listed in parts.
+    /// Lists tokens in pages, because an account can have thousands.
     static let tokensByDate = [
         "DROP INDEX account_tokens_of_account",
         "CREATE INDEX account_tokens_by_date ON account_tokens (account, made_at, token)",

@@ -1,25 +1,25 @@
 @_spi(Ledger) public import AppStoreReceipt
 import StrictText
 
-/// What a backend announced that an account is about to buy, and what came of it. It is bookkeeping: nothing is granted
-/// or refused by it.
+/// A purchase that a backend announced for an account, and its result. Orders are only records: they grant and refuse
+/// nothing.
 public struct Order: Sendable {
-    /// What became of an order.
+    /// The state of an order.
     @nonexhaustive
     public enum State: String, Sendable, CaseIterable {
-        /// No purchase has come of it yet.
+        /// There is no purchase for it yet.
         case open
         /// A purchase was granted.
         case granted
-        /// The purchase was granted, and taken back.
+        /// The purchase was granted and later revoked.
         case refunded
-        /// No purchase came of it in time.
+        /// There was no purchase for it in time.
         case abandoned
     }
 
     /// The order's identifier.
     public let id: String
-    /// The account that buys.
+    /// The buying account.
     public let account: String
     /// The environment of the purchase.
     public let environment: AppStoreEnvironment
@@ -27,19 +27,19 @@ public struct Order: Sendable {
     public let bundleID: String
     /// The product's identifier.
     public let productID: String
-    /// The account's token, with which the app buys.
+    /// The account's token, which the app sets for the purchase.
     public let token: AppAccountToken
     /// The date of the order.
     public let createdAt: Instant
-    /// What became of it.
+    /// The state of the order.
     public let state: State
-    /// The transaction that came of it; `nil` for none.
+    /// The transaction of the purchase, or `nil` if there is none.
     public let transactionID: String?
-    /// The shop's own identifier of the order; `nil` for none.
+    /// The shop's own id for the order, or `nil` if there is none.
     public let shopOrderID: String?
 }
 
-/// A new purchase that no order announced. It was granted all the same.
+/// A new purchase without an order. It was granted anyway.
 public struct UnorderedPurchase: Sendable {
     /// The account that has it.
     public let account: String
@@ -51,43 +51,43 @@ public struct UnorderedPurchase: Sendable {
     public let transactionID: String
     /// The product's identifier.
     public let productID: String
-    /// What the account has of it now.
+    /// The quantity that the account has now.
     public let quantity: Int
     /// The date it was granted.
     public let grantedAt: Instant
 }
 
-/// The statements that look for orders.
+/// The queries for orders.
 enum OrderQuery {
-    /// Orders from before `$1` without a purchase, at most 1000.
+    /// Orders without a purchase from before `$1`, up to 1000 of them.
     static let old = """
         SELECT id FROM orders WHERE transaction_id IS NULL AND created_at < $1 ORDER BY account, created_at LIMIT 1000
         """
 }
 
 extension PurchaseLedger {
-    /// The number of open orders from which on an account gets no other one without an idempotency key, and with one.
+    /// The maximum number of an account's open orders for a request without an idempotency key, and for one with a key.
     package static let maximumOrderCounts = (withoutKey: 100, withKey: 1000)
 
-    /// Records that an account is about to buy a product, and returns the order, which has the account's token.
+    /// Records that an account is about to buy a product, and returns the order, which contains the account's token.
     ///
-    /// The next new purchase of the account, app, environment and product closes one of its open orders: the only one
-    /// with the token of the purchase, or of a purchase without a token the only one there is. Events name it. If there
-    /// are several, the oldest is closed, and events name none.
+    /// The next new purchase of the account, app, environment and product closes one of the open orders. If only one
+    /// order has the purchase's token, or if the purchase has no token and there is only one order, that order is
+    /// closed, and events name it. Otherwise, the oldest is closed, and events name none.
     ///
     /// - Parameters:
-    ///   - account: The account that buys.
+    ///   - account: The buying account.
     ///   - productID: The product's identifier.
     ///   - bundleID: The app's bundle id.
     ///   - environment: The environment of the purchase.
-    ///   - idempotencyKey: A text of 1 to 255 bytes that is the same when the request is sent again: the answer is the
-    ///     same order. `nil` for none.
-    ///   - shopOrderID: The shop's own identifier of the order, 1 to 255 bytes, which events have; `nil` for none. The
-    ///     same one, for the same account, product, app and environment, is the same order.
+    ///   - idempotencyKey: A text of 1 to 255 bytes that is the same if the request is repeated, so that the answer is
+    ///     the same order, or `nil` for none.
+    ///   - shopOrderID: The shop's own id for the order, 1 to 255 bytes, which events contain, or `nil` for none. For
+    ///     the same account, product, app and environment, the same id returns the same order.
     ///   - now: The date of the order.
-    /// - Throws: `idempotency-key-reused` if the key belongs to an order of the account for something else,
-    ///   `shop-order-taken` if `shopOrderID` does, and `too-many-orders` if the account has 100 open orders, or with a
-    ///   key or `shopOrderID` 1,000.
+    /// - Throws: `idempotency-key-reused` if the key belongs to a different order of the account, `shop-order-taken` if
+    ///   `shopOrderID` belongs to a different order, and `too-many-orders` if the account has 100 open orders, or 1,000
+    ///   with a key or `shopOrderID`.
     @available(*, noasync)
     public func placeOrder(
         for account: String, productID: String, bundleID: String, in environment: AppStoreEnvironment,
@@ -106,11 +106,11 @@ extension PurchaseLedger {
             if let known = try connection.token(of: account, nil) {
                 token = known
             } else {
-                // Nothing can wait for a token that nobody knows.
+                // Nothing can wait for a token that was just created.
                 _ = try connection.register(
                     AccountTokens.Registration(token: token, account: account, isMade: true), policy, at: now)
             }
-            // One order of an account at a time, so that there are never more than its limit.
+            // Serialize the orders of an account, so that it never exceeds its limit.
             try connection.run(
                 "SELECT 1 FROM account_tokens WHERE token = $1" + connection.dialect.rowLock, [.text(token.description)]
             )
@@ -157,9 +157,9 @@ extension PurchaseLedger {
             let known = try connection.orders(
                 "orders.shop_order_id = $1", [SQLValue(shopOrderID)], orderTime, at: now
             ).first
-            // It was abandoned long ago, and forgotten at this moment.
+            // The order was abandoned long ago, and just removed.
             guard let known else { throw .conflict }
-            // What another account ordered is not told.
+            // Don't reveal what another account ordered.
             guard known.account.hasSameBytes(as: account), isSame(known) else {
                 throw LedgerError(.shopOrderTaken, "")
             }
@@ -181,16 +181,16 @@ extension PurchaseLedger {
         return found
     }
 
-    /// Returns the new purchases that no order announced, the latest first, at most 1000.
+    /// Returns the new purchases without an order, latest first, up to 1000 of them.
     @available(*, noasync)
     public func purchasesWithoutOrder() throws(LedgerError) -> [UnorderedPurchase] {
         try purchasesWithoutOrder(after: nil).purchases
     }
 
-    /// Returns a part of the new purchases that no order announced, the latest first, and where the next part begins;
-    /// `nil` after the last.
+    /// Returns a page of the new purchases without an order, latest first, and the cursor of the next page, or `nil`
+    /// after the last.
     ///
-    /// - Throws: `invalid-text` for a cursor that is none.
+    /// - Throws: `invalid-text` for an invalid cursor.
     package func purchasesWithoutOrder(
         after cursor: String?, limit: Int = 1000
     ) throws(LedgerError) -> (purchases: [UnorderedPurchase], next: String?) {
@@ -277,17 +277,17 @@ extension SQLConnection {
     }
 }
 
-/// A new purchase that was granted, which an order can have announced.
+/// A new purchase that was granted, which may have an order.
 struct NewPurchase {
     let grant: Grant
-    /// The token that it carries.
+    /// The token of the purchase.
     let token: AppAccountToken?
 
-    /// The statements that close its order, or note that there is none. The account is locked.
+    /// Returns the statements that close its order, or record that there is none. The account must be locked.
     ///
-    /// DANGEROUS: an order that is named is delivered by shops, whatever it costs. It is the only open one of the
-    /// product with the token of the purchase, or, if that carries none, the only one there is. Else the oldest is
-    /// closed, and not named: an abandoned order is not that of a later purchase.
+    /// DANGEROUS: shops deliver the order that is named, whatever it costs. An order is named only if it is the only
+    /// open one of the product with the purchase's token or, if the purchase has none, the only open one. Otherwise,
+    /// the oldest is closed without being named. An abandoned order never belongs to a later purchase.
     func closingOrder(_ policy: OrderPolicy, at now: Instant) -> [SQLStatement] {
         let open = """
             FROM orders WHERE account = $4 AND environment = $1 AND bundle_id = $2 AND product_id = $5

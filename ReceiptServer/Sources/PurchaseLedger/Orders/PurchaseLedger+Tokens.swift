@@ -1,19 +1,19 @@
 @_spi(Ledger) public import AppStoreReceipt
 import StrictText
 
-/// The tokens (`appAccountToken`) with which accounts buy.
+/// The tokens (`appAccountToken`) that accounts use for purchases.
 extension PurchaseLedger {
-    /// Returns a token of an account, with which its app buys: the same each time, a random one if it has none.
+    /// Returns the token that the account's app uses for purchases: always the same one, and initially random.
     ///
-    /// Ask for it before `purchase()`. Known purchases with the token that have no owner become the account's at once.
+    /// Call it before `purchase()`. Known purchases with the token and without an owner become the account's.
     ///
     /// - Parameters:
     ///   - account: The account that your backend has authenticated.
-    ///   - stored: A token that the app made, to be stored besides; `nil` for one that the ledger makes.
+    ///   - stored: An additional token to store, which the app created, or `nil` to get the ledger's own.
     ///   - now: The date of the request.
-    /// - Returns: The token, and whether the ledger did not have it.
-    /// - Throws: `token-taken` if it is another account's, also that of a deleted one; `too-many-tokens` if the account
-    ///   has ``maximumTokenCount``; `invalid-text` if it is no UUID.
+    /// - Returns: The token, and whether it is new to the ledger.
+    /// - Throws: `token-taken` if it belongs to another account, even a deleted one; `too-many-tokens` if the account
+    ///   has ``maximumTokenCount``; `invalid-text` if it isn't a UUID.
     @available(*, noasync)
     public func token(
         for account: String, storing stored: AppAccountToken? = nil, at now: Instant = .now
@@ -39,7 +39,7 @@ extension PurchaseLedger {
         return (token, isNew)
     }
 
-    /// The number of tokens that an account can have. An app needs one; some shops make one for each order.
+    /// The maximum number of tokens of an account. An app needs one; some shops create one for each order.
     public static let maximumTokenCount = 10_000
 }
 
@@ -48,7 +48,7 @@ extension SQLConnection {
         try run("SELECT COUNT(*) FROM account_tokens WHERE account = $1", [.text(account)])[0].integer(0)
     }
 
-    /// Returns the token that an account has: `stored`, or that which the ledger made.
+    /// Returns the account's token, which is `stored` or the one that the ledger created.
     func token(of account: String, _ stored: AppAccountToken?) throws(LedgerError) -> AppAccountToken? {
         if let stored {
             let rows = try run(
@@ -65,10 +65,10 @@ extension SQLConnection {
         ).first.map { (row) throws(LedgerError) in AppAccountToken(signed: try row.text(0)) }
     }
 
-    /// Makes a token an account's, and claims for it what waits for the token, in the order of purchase (R3). The
-    /// account is locked already.
+    /// Registers a token for an account, and claims the purchases that wait for the token, in order of purchase (R3).
+    /// The account must already be locked.
     ///
-    /// - Parameter importRun: The number of the import whose line it is; `nil` for none.
+    /// - Parameter importRun: The id of the import that contains the line, or `nil` if there is none.
     func register(
         _ registration: AccountTokens.Registration, _ policy: LedgerPolicy, import importRun: Int64? = nil,
         at now: Instant
@@ -85,7 +85,7 @@ extension SQLConnection {
         return transaction.notices
     }
 
-    /// Returns a stored purchase of each family, by which the family is found and locked.
+    /// Returns a stored purchase of each lineage, for finding and locking the lineage.
     func onePurchase(ofEach families: [Int64]) throws(LedgerError) -> [SignedPurchase] {
         let rows = try run(
             families.map { family in
@@ -105,15 +105,15 @@ extension SQLConnection {
         }
     }
 
-    /// Keeps the tokens of an account that is deleted (R13).
+    /// Keeps the tokens of a deleted account (R13).
     func retireTokens(of account: String, as name: String, at now: Instant) throws(LedgerError) {
         try write(
             "UPDATE account_tokens SET account = $2, retired_at = $3 WHERE account = $1",
             [.text(account), .text(name), SQLValue(now)])
     }
 
-    /// Gives the tokens of an account, which are locked, to another one, and its open orders: purchases that are under
-    /// way follow (R12).
+    /// Moves an account's tokens, which must be locked, and its open orders to another account, so that pending
+    /// purchases follow (R12).
     func moveTokens(from account: String, to other: String) throws(LedgerError) {
         try write(
             "UPDATE account_tokens SET account = $2, kind = 'stored', retired_at = NULL WHERE account = $1",
@@ -125,8 +125,8 @@ extension SQLConnection {
 }
 
 extension PurchaseLedger {
-    /// Whether each of some transactions was bought with a token of an account. Without ``LedgerPolicy/orders``, none
-    /// is known.
+    /// Returns whether all the transactions were bought with a token of an account. Without ``LedgerPolicy/orders``, no
+    /// tokens are known, and the result is `false`.
     package func areBought(
         _ transactions: [Verified<TransactionInfo>], for account: String
     ) throws(LedgerError) -> Bool {
@@ -148,7 +148,7 @@ extension PurchaseLedger {
         }
     }
 
-    /// The number of purchases that wait for a token that no account has.
+    /// Returns the number of purchases that wait for a token without an account.
     package func waitingPurchaseCount() throws(LedgerError) -> Int {
         try store.read { (connection) throws(LedgerError) in
             let rows = try connection.run(

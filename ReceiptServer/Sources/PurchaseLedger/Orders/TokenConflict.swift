@@ -1,12 +1,12 @@
-/// A transaction with the token of another account than the one that owns the purchase (R5). The owner stays.
+/// A transaction with the token of an account other than the purchase's owner (R5). The owner doesn't change.
 public struct TokenConflict: Sendable {
     /// The transaction's identifier.
     public let transactionID: String
 }
 
-/// The reports to the operator about a database transaction, when it is committed.
+/// The reports to the operator about a database transaction, made when it is committed.
 struct LedgerNotices: Sendable {
-    /// What is known since to have the token of another account than its owner's.
+    /// The transactions newly found to have the token of an account other than the owner.
     var tokenConflicts: [TokenConflict] = []
     /// The products of non-renewing subscriptions that were granted without an end.
     var unknownLengths: [String] = []

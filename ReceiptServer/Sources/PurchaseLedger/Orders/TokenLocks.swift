@@ -1,10 +1,10 @@
 import AppStoreReceipt
 
-/// Locks of tokens, until the end of the transaction: shared by those who look for the account of one, or alone to
-/// change that.
+/// Locks of tokens until the end of the transaction: shared locks to look up a token's account, and exclusive locks to
+/// change it.
 ///
-/// Tokens share 256 locks, taken in one order: PostgreSQL's table of locks has a few thousand places, and an account up
-/// to 10,000 tokens.
+/// Tokens share 256 locks, taken in a fixed order: PostgreSQL's lock table has a few thousand entries, and an account
+/// can have 10,000 tokens.
 enum TokenLocks {
     private static let count: UInt64 = 256
 
