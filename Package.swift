@@ -17,8 +17,8 @@ let optimization: [SwiftSetting] =
 
 /// A library target under `Sources/`, with the settings all of them share.
 ///
-/// - Parameter runsLong: Whether its tests run so long that `.ci/run` optimizes it. Of what fuzz targets use, the rest is
-///   not optimized.
+/// - Parameter runsLong: Whether its tests run so long that `.ci/run` optimizes it. The other targets are not optimized
+///   for fuzzing either.
 func target(_ name: String, _ dependencies: [Target.Dependency], runsLong: Bool = true) -> Target {
     let flags = runsLong ? optimization : isFuzzing ? [.unsafeFlags(["-Onone"])] : []
     return .target(name: name, dependencies: dependencies, swiftSettings: settings + flags)

@@ -392,7 +392,7 @@ struct Families {
             "UPDATE transfers SET family_id = $2 WHERE family_id = $1", [.integer(other.id), .integer(family.id)])
         try connection.write("DELETE FROM families WHERE id = $1", [.integer(other.id)])
         byID[other.id] = nil
-        // The owner's last event about the newest subscription counts, also if it was told of the other family.
+        // The state of the newest subscription counts, also if it is that of the other family.
         func newest(_ id: Int64) -> Instant {
             contents[id]?.variants.values.joined().map(\.purchase.purchaseDate).max() ?? .distantPast
         }

@@ -58,7 +58,7 @@ struct LifecycleState: Codable {
                 (true, nil, false, nil)
             expected.hasExpired = false
         }
-        // Of what ended before the account was granted anything, nothing is told.
+        // An account that was granted nothing hears nothing of the end.
         if !isGranted { expected.hasExpired = hasExpired }
         var told = self
         told.willRenew = willRenew ?? expected.willRenew
