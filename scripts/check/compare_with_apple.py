@@ -38,6 +38,7 @@ REASONS = {
     "unexpected-value": ("another Apple id|a quantity of no kind|a date of no kind", "a number with a fraction, or below zero"),
     "number-out-of-range": ("a quantity of no kind|a date of no kind", "no 64 bits hold the number"),
     "bundle-id-missing": ("an id of no kind", "a payload with transactionId is a transaction, also if it has no id and is of a renewal"),
+    "bundle-id-mismatch": ("an id of no kind", "a payload with transactionId is a transaction; Apple's compares no app in renewal information"),
     "missing-member": ("an id of no kind", "a transaction without its id cannot be granted once"),
     "unsupported-key": ("intermediate RSA", "Apple signs these with keys on P-256 and P-384 only"),
     "nesting-too-deep": ("nested deeply", "a limit of ours: 64 levels"),

@@ -153,7 +153,9 @@ extension PurchaseLedger {
                 var transaction = try LedgerTransaction(recording: known, policy, connection, .transfer, at: now)
                 try transaction.tellLifecycles()
                 for var event in transaction.events {
-                    if policy.orders != nil, let token = event.token, tokens.contains(token) {
+                    if policy.orders != nil, let token = event.token, tokens.contains(token),
+                        event.account.hasSameBytes(as: other)
+                    {
                         event.accountToken = token
                     }
                     events.append(event)

@@ -367,4 +367,50 @@ import Testing
             #expect(told.map(\.kind) == ["granted", "cancelled"] && told.last?.number("quantity") == 0)
         }
     }
+
+    @Test(arguments: Place.available)
+    func `renewal information from before an upgrade says nothing of it, in any order`(_ place: Place) throws {
+        let year = try Self.period("1", of: "1", from: 0) { $0.expiresDate = day(365) }
+        let off = try Self.renewal(signed: 5, ends: 365) { $0.autoRenewStatus = .off }
+        let rise = try Self.renewal(signed: 5, ends: 365) { $0.priceIncreaseStatus = .pending }
+        let upgrade = try Self.period("2", of: "1", from: 10) { $0.productID = "pro" }
+        let told = [
+            ([year, off, upgrade], ["cancelled", "uncancelled", "product-change"]), ([year, upgrade, off], []),
+            ([year, rise, upgrade], ["price-increase", "product-change"]), ([year, upgrade, rise], []),
+        ]
+        for (order, kinds) in told {
+            try Self.withLedger(place) { ledger in
+                for piece in order { _ = try ledger.redeem(piece, for: "anna", at: day(11)) }
+                #expect(try ledger.told("anna").filter(\.isLifecycle).map(\.kind) == kinds)
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `of two requests for refunds, the later one does not overtake`(_ place: Place) throws {
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let coins = history.buyConsumable("coins", at: day(0))
+        let more = history.buyConsumable("coins", at: day(0))
+        history.requestRefund(of: coins, at: day(1))
+        history.requestRefund(of: more, at: day(2))
+        try Self.withLedger(place) { ledger in
+            for each in [coins, more] {
+                _ = try ledger.redeem(history.evidence(each, signedAt: day(0)), for: "anna", at: day(0))
+            }
+            for notification in try history.verifiedNotifications(through: day(5)) {
+                try ledger.record(notification, at: day(3))
+            }
+            func take(_ date: Double) throws -> [OutgoingEvent] {
+                try ledger.takeEvents(limit: 10, lease: .seconds(25), at: day(date))
+            }
+            let first = try #require(take(3).first { $0.isUrgent })
+            #expect(try take(3).allSatisfy { !$0.isUrgent })
+            try ledger.record([(first, "503")], maximumAttempts: 80, at: day(3))
+            #expect(try take(3).allSatisfy { !$0.isUrgent })
+            let again = try #require(take(3.1).first { $0.isUrgent })
+            #expect(again.id == first.id)
+            try ledger.record([(again, nil)], maximumAttempts: 80, at: day(3.1))
+            #expect(try take(3.1).contains { $0.isUrgent && $0.id != first.id })
+        }
+    }
 }

@@ -28,11 +28,12 @@ extension LedgerEvent {
             let renewal = subscription.renewal.flatMap { $0.isSigned(of: purchase) ? $0 : nil }
             happenedAt = kind == .renewalExtended ? purchase.signedDate : renewal?.signedDate ?? purchase.signedDate
             if kind == .expired, let end = purchase.expiresDate {
-                happenedAt = max(end, renewal?.gracePeriodExpiresDate ?? end)
+                happenedAt = max(end, renewal?.gracePeriodExpiresDate ?? end, renewal?.renewalDate ?? end)
             }
             renewsAs = renewal?.nextProductID ?? purchase.productID
+            guard renewal != nil else { return }
             priceIncrease = subscription.priceIncrease
-            expirationReason = renewal == nil ? nil : subscription.expirationReason
+            expirationReason = subscription.expirationReason
         }
     }
 }

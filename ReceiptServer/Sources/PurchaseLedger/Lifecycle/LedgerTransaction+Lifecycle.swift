@@ -39,7 +39,7 @@ extension LedgerTransaction {
             let family = families[key], let item = item(of: key), policy.isForSale(item.productID),
             !item.purchase.isShared,
             item.quantity > 0 || item.purchase.signedDate <= date,
-            isAfterRefund(date, item.purchase)
+            isAfterRefund(date, item)
         else { return }
         let newer = try connection.run(
             """
@@ -59,9 +59,11 @@ extension LedgerTransaction {
         try tell(kind, key, item, family.account.map { holder ?? $0 }, facts)
     }
 
-    /// Whether a date is not before that of a refund, also of a part.
-    private func isAfterRefund(_ date: Instant, _ purchase: Purchase) -> Bool {
-        guard case .revoked(let details) = purchase.revocation, let refunded = details.date else { return true }
+    /// Whether a date is not before that of a refund, also of a part. An upgrade is none.
+    private func isAfterRefund(_ date: Instant, _ item: Entitlements.Item) -> Bool {
+        guard case .revoked(let details) = item.purchase.revocation, let refunded = details.date,
+            !(item.purchase.isUpgraded == true && item.quantity > 0)
+        else { return true }
         return refunded <= date
     }
 

@@ -31,7 +31,7 @@ struct LifecycleState: Codable {
         let isCurrent = renewal.isSigned(of: period.purchase)
         willRenew = isCurrent ? subscription.willRenew : true
         renewsAs = isCurrent ? renewal.nextProductID : productID
-        priceIncrease = subscription.priceIncrease?.rawValue
+        priceIncrease = isCurrent ? subscription.priceIncrease?.rawValue : nil
         // Only renewal information says that no period follows. A refunded period has not expired.
         // The renewal date is the end of the newest period, also of one that is not known.
         let isOver = max(expiresDate ?? .distantFuture, renewal.renewalDate ?? .distantPast) <= renewal.signedDate
@@ -123,12 +123,14 @@ extension SubscriptionRenewal {
     /// Whether Apple signed this of a period or of a later one, and not before the period was bought.
     ///
     /// The renewal date says which period was the newest: one that was charged in a grace period begins at the date of
-    /// the failed charge. Apple charges a renewal up to a day before it begins.
+    /// the failed charge. Apple charges a renewal up to a day before it begins. Receipts have no milliseconds.
     func isSigned(of period: Purchase) -> Bool {
         let start = period.purchaseDate
-        let isEarlyRenewal = renewalDate ?? start == start && signedDate >= start - .seconds(86_400)
-        guard signedDate < start else { return renewalDate.map { $0 > start } ?? true }
-        return isEarlyRenewal || renewalDate ?? .distantPast >= period.expiresDate ?? .distantFuture
+        let renewal = (renewalDate ?? signedDate).secondsSince1970
+        if signedDate >= start { return renewalDate == nil || renewal > start.secondsSince1970 }
+        let isOfProduct = [productID, nextProductID].contains { $0?.hasSameBytes(as: period.productID) ?? false }
+        return signedDate >= start - .seconds(86_400) && isOfProduct
+            && (renewalDate == nil || renewal >= start.secondsSince1970)
     }
 
     /// Whether a charge failed, and Apple was still trying when it signed this.

@@ -7,6 +7,7 @@ enum LifecycleTables {
             // When an event that waits for no other is due, or when its lease ends; its state is `urgent` until then.
             "ALTER TABLE outbox ADD COLUMN due_at BIGINT",
             "CREATE INDEX outbox_urgent ON outbox (due_at) WHERE state = 'urgent'",
+            "CREATE INDEX outbox_urgent_of_account ON outbox (account, sequence) WHERE state = 'urgent'",
             // Events about purchases without an owner.
             """
             CREATE TABLE unowned_events (id \(dialect.text) PRIMARY KEY, made_at BIGINT NOT NULL,

@@ -34,17 +34,19 @@ enum OutboxQuery {
         "SELECT account FROM accounts WHERE due_at > $1 ORDER BY due_at DESC LIMIT 100" + dialect.skippingRowLock
     }
 
-    /// The first pending event of the account `$1`, and whether an urgent one comes before it.
+    /// The first pending event of the account `$1`, and when an urgent one before it is due.
     static let first = """
-        SELECT id, event, attempts, CASE WHEN EXISTS (SELECT 1 FROM outbox AS urgent WHERE urgent.state = 'urgent'
-            AND urgent.account = $1 AND urgent.sequence < outbox.sequence) THEN 1 ELSE 0 END
+        SELECT id, event, attempts, (SELECT MIN(due_at) FROM outbox AS urgent WHERE urgent.state = 'urgent'
+            AND urgent.account = $1 AND urgent.sequence < outbox.sequence)
         FROM outbox WHERE account = $1 AND state = 'pending' ORDER BY sequence LIMIT 1
         """
 
-    /// The urgent events that are due at `$1` or due later than `$3`, up to `$2` of them.
+    /// Up to `$2` urgent events that are due at `$1` or due later than `$3`: of each account, at most the first.
     static func urgent(_ dialect: SQLDialect) -> String {
         """
         SELECT id, account, event, attempts FROM outbox WHERE state = 'urgent' AND (due_at <= $1 OR due_at > $3)
+            AND NOT EXISTS (SELECT 1 FROM outbox AS earlier WHERE earlier.state = 'urgent'
+                AND earlier.account = outbox.account AND earlier.sequence < outbox.sequence)
         ORDER BY due_at LIMIT $2
         """ + dialect.skippingRowLock
     }
@@ -105,8 +107,9 @@ extension PurchaseLedger {
                         continue
                     }
                     // An urgent event overtakes others, and none overtakes it.
-                    if try first.integer(3) == 1 {
-                        try connection.setDue(now + .seconds(1), account)
+                    if let date = try first.optionalDate(3) {
+                        // One that failed is not tried again for a while. Others don't wait for this account.
+                        try connection.setDue(date > now + lease ? date : now + .seconds(1), account)
                         continue
                     }
                     try connection.setDue(now + lease, account)
