@@ -128,9 +128,11 @@ extension SubscriptionRenewal {
         let start = period.purchaseDate
         let renewal = (renewalDate ?? signedDate).secondsSince1970
         if signedDate >= start { return renewalDate == nil || renewal > start.secondsSince1970 }
+        // An early renewal: of its product or of its end, and not of a subscription that has expired.
+        guard signedDate >= start - .seconds(86_400), expirationIntent == nil else { return false }
         let isOfProduct = [productID, nextProductID].contains { $0?.hasSameBytes(as: period.productID) ?? false }
-        return signedDate >= start - .seconds(86_400) && isOfProduct
-            && (renewalDate == nil || renewal >= start.secondsSince1970)
+        return isOfProduct && (renewalDate == nil || renewal >= start.secondsSince1970)
+            || renewal == period.expiresDate?.secondsSince1970
     }
 
     /// Whether a charge failed, and Apple was still trying when it signed this.

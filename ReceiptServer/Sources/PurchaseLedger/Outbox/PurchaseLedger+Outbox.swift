@@ -34,10 +34,10 @@ enum OutboxQuery {
         "SELECT account FROM accounts WHERE due_at > $1 ORDER BY due_at DESC LIMIT 100" + dialect.skippingRowLock
     }
 
-    /// The first pending event of the account `$1`, and when an urgent one before it is due.
+    /// The first pending event of the account `$1`, and when the first urgent one is due if it comes before that.
     static let first = """
-        SELECT id, event, attempts, (SELECT MIN(due_at) FROM outbox AS urgent WHERE urgent.state = 'urgent'
-            AND urgent.account = $1 AND urgent.sequence < outbox.sequence)
+        SELECT id, event, attempts, (SELECT urgent.due_at FROM outbox AS urgent WHERE urgent.state = 'urgent'
+            AND urgent.account = $1 AND urgent.sequence < outbox.sequence ORDER BY urgent.sequence LIMIT 1)
         FROM outbox WHERE account = $1 AND state = 'pending' ORDER BY sequence LIMIT 1
         """
 
