@@ -249,13 +249,16 @@ class Shop:
 
     def grants(self):
         with sqlite3.connect(f"file:{self.ledger}?mode=ro", uri=True, timeout=30) as ledger:
-            rows = ledger.execute("SELECT account, environment, bundle_id, transaction_id, quantity, until FROM grants").fetchall()
+            until = "NULL" if arguments.backends else "until"
+            rows = ledger.execute(f"SELECT account, environment, bundle_id, transaction_id, quantity, {until} FROM grants").fetchall()
         return {tuple(row[:4]): row[4:] for row in rows if row[4] > 0}
 
     def known(self):
         """What the backend has of each grant: the quantity, and its end in milliseconds."""
+        # Backends of earlier versions keep no end.
+        until = "NULL" if arguments.backends else "until"
         with sqlite3.connect(self.shop, timeout=30) as shop:
-            rows = shop.execute("SELECT account, environment, bundle_id, granted_as, quantity, until FROM balances").fetchall()
+            rows = shop.execute(f"SELECT account, environment, bundle_id, granted_as, quantity, {until} FROM balances").fetchall()
         return {tuple(row[:4]): (row[4], row[5] and round(datetime.fromisoformat(row[5]).timestamp() * 1000)) for row in rows if row[4] > 0}
 
     def balances(self):
