@@ -246,6 +246,13 @@ import Testing
             return counts
         }
 
+        /// Searches again if it found less: memory that another test frees meanwhile ends the search of its region.
+        func counts(finding minimum: Int) throws -> [Int] {
+            var found = try counts()
+            for _ in 0..<20 where found[1] < minimum { found = try counts() }
+            return found
+        }
+
         private func occurrences(
             of needle: UnsafePointer<UInt8>, in chunk: UnsafeMutableRawPointer, _ count: Int, at start: UInt,
             apart own: [UInt]
@@ -298,13 +305,13 @@ import Testing
         #expect(throws: SigningError.self) { try InAppPurchaseKey(file: faulty) }
         DispatchQueue.concurrentPerform(iterations: 32) { _ in _ = try? InAppPurchaseKey(file: faulty) }
         // Only libcrypto has them: each once, to compute with.
-        let loaded = try search.counts()
+        let loaded = try search.counts(finding: 32)
         #expect(loaded[0] == 0 && loaded[1] >= 32 && loaded[2] == 0, "\(loaded)")
         DispatchQueue.concurrentPerform(iterations: 32) { index in
             let key = keys.withLock { $0[index] }
             for _ in 0..<10 { _ = try? key.es256Signature(of: [1, 2, 3].span) }
         }
-        let used = try search.counts()
+        let used = try search.counts(finding: 32)
         #expect(used[0] == 0 && used[1] >= 32 && used[2] == 0, "\(used)")
         keys.withLock { $0.removeAll() }
         #expect(try search.counts() == [0, 0, 0])
