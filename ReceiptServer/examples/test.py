@@ -249,16 +249,15 @@ class Shop:
 
     def grants(self):
         with sqlite3.connect(f"file:{self.ledger}?mode=ro", uri=True, timeout=30) as ledger:
-            until = "NULL" if arguments.backends else "until"
-            rows = ledger.execute(f"SELECT account, environment, bundle_id, transaction_id, quantity, {until} FROM grants").fetchall()
+            rows = ledger.execute(
+                f"SELECT account, environment, bundle_id, transaction_id, quantity, {UNTIL} FROM grants").fetchall()
         return {tuple(row[:4]): row[4:] for row in rows if row[4] > 0}
 
     def known(self):
         """What the backend has of each grant: the quantity, and its end in milliseconds."""
-        # Backends of earlier versions keep no end.
-        until = "NULL" if arguments.backends else "until"
         with sqlite3.connect(self.shop, timeout=30) as shop:
-            rows = shop.execute(f"SELECT account, environment, bundle_id, granted_as, quantity, {until} FROM balances").fetchall()
+            rows = shop.execute(
+                f"SELECT account, environment, bundle_id, granted_as, quantity, {UNTIL} FROM balances").fetchall()
         return {tuple(row[:4]): (row[4], row[5] and round(datetime.fromisoformat(row[5]).timestamp() * 1000)) for row in rows if row[4] > 0}
 
     def balances(self):
@@ -763,18 +762,23 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
 parser.add_argument("--steps", type=int, default=60)
 parser.add_argument("--only", help="the backend in this language")
-parser.add_argument("--backends", type=Path, help="a folder with the backends of an earlier version, which must do with every switch of today")
+parser.add_argument(
+    "--backends", type=Path, help="a folder with the backends of an earlier version: the server has today's switches on")
 parser.add_argument("--programs", choices=["debug", "release"], default="release", help="the build whose programs run")
 arguments = parser.parse_args()
 BACKENDS = arguments.backends or HERE
+# Backends of earlier versions store no end of a grant.
+UNTIL = "NULL" if arguments.backends else "until"
 RECEIPT, SERVER, STORE = (HERE / f"../../.build/{arguments.programs}/{name}" for name in ("receipt", "receipt-server", "fake-app-store"))
 print(f"seed {arguments.seed}", flush=True)
 with tempfile.TemporaryDirectory() as temporary:
     FOLDER = Path(temporary)
     subprocess.run([RECEIPT, "ca", "--key", "ec", "--out", FOLDER / "ca"], check=True, stdout=subprocess.DEVNULL)
     store = Store()
-    # Orders need no token of a purchase: the earlier backends send none.
-    EVERY_SWITCH = ["--orders", "--keep-evidence", "--ask-apple", FOLDER / "ask-apple.json", "--entitlement", f"premium={APP}.auto-renewable"]
+    # Without --require-token, since the purchases of these histories have no tokens.
+    EVERY_SWITCH = [
+        "--orders", "--keep-evidence", "--ask-apple", FOLDER / "ask-apple.json",
+        "--entitlement", f"premium={APP}.auto-renewable"]
     atexit.register(store.process.kill)
     for name, (command, reason) in {"python": ([sys.executable, str(BACKENDS / "backend.py")], ""), "php": php(), "java": java(), "node": node(), "swift": swift() if not arguments.backends and arguments.only in (None, "swift") else (None, "")}.items():
         if arguments.only not in (None, name):

@@ -1,8 +1,8 @@
 import AppStoreReceipt
 import StrictText
 
-/// All transactions of one purchase: its renewals, restored transactions, and what a migration renamed. They have one
-/// owner.
+/// A lineage: all transactions of one purchase, including its renewals, restored transactions, and those that a
+/// migration renamed. They have one owner. It has nothing to do with Family Sharing.
 struct Family {
     let id: Int64
     /// The account that submitted one of its transactions first; `nil` if none has.
@@ -392,7 +392,7 @@ struct Families {
             "UPDATE transfers SET family_id = $2 WHERE family_id = $1", [.integer(other.id), .integer(family.id)])
         try connection.write("DELETE FROM families WHERE id = $1", [.integer(other.id)])
         byID[other.id] = nil
-        // The state of the newest subscription counts, also if it is that of the other family.
+        // Keep the state of the subscription with the newest period. Otherwise, its events would be posted again.
         func newest(_ id: Int64) -> Instant {
             contents[id]?.variants.values.joined().map(\.purchase.purchaseDate).max() ?? .distantPast
         }

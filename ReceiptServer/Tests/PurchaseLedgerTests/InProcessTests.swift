@@ -146,19 +146,6 @@ import Testing
 
     // MARK: Owners
 
-    /// A period of a subscription, from a day on, for 30 days.
-    private func period(_ id: String, of original: String, from start: Double) -> JWSBuilder {
-        var builder = JWSBuilder.transaction(
-            bundleID: Minted.bundleID, productID: "monthly", transactionID: id, signedDate: day(start))
-        builder.originalTransactionID = original
-        builder.productType = .autoRenewableSubscription
-        builder.subscriptionGroupID = "group"
-        builder.webOrderLineItemID = "9" + id
-        builder.purchaseDate = day(start)
-        builder.expiresDate = day(start + 30)
-        return builder
-    }
-
     @Test(arguments: Place.available)
     func `any transaction of a purchase leads to its owner`(_ place: Place) throws {
         try place.withLedger { ledger in

@@ -5,7 +5,7 @@ import LedgerTestSupport
 @testable import PurchaseLedger
 import Testing
 
-/// What lifecycle events must not tell, or not twice.
+/// Lifecycle events that would be false, stale or repeated.
 @Suite struct LifecycleRuleTests {
     private static func withLedger(
         _ place: Place, orders: Bool = false, _ body: (PurchaseLedger) throws -> Void
@@ -33,32 +33,18 @@ import Testing
         return try Minted.evidence(builder)
     }
 
-    private static func period(
+    private static func evidence(
         _ id: String, of original: String, from start: Double, signed: Double? = nil,
         _ change: (inout JWSBuilder) -> Void = { _ in }
     ) throws -> VerifiedEvidence {
-        try Minted.evidence(builder(id, of: original, from: start, signed: signed, change))
-    }
-
-    private static func builder(
-        _ id: String, of original: String, from start: Double, signed: Double? = nil,
-        _ change: (inout JWSBuilder) -> Void = { _ in }
-    ) -> JWSBuilder {
-        var builder = JWSBuilder.transaction(
-            bundleID: Minted.bundleID, productID: "basic", transactionID: id, signedDate: day(signed ?? start))
-        builder.originalTransactionID = original
-        builder.productType = .autoRenewableSubscription
-        builder.subscriptionGroupID = "group"
-        builder.webOrderLineItemID = "9" + id
-        builder.purchaseDate = day(start)
-        builder.expiresDate = day(start + 30)
+        var builder = period(id, of: original, "basic", from: start, signed: signed)
         change(&builder)
-        return builder
+        return try Minted.evidence(builder)
     }
 
     @Test(arguments: Place.available)
     func `what ended before the account was granted anything is not told, in any order`(_ place: Place) throws {
-        let period = try Self.period("1", of: "1", from: 0, signed: 1)
+        let period = try Self.evidence("1", of: "1", from: 0, signed: 1)
         let off = try Self.renewal(signed: 35, ends: 30) {
             ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled)
         }
@@ -79,12 +65,12 @@ import Testing
     func `what Apple gave up on has not recovered, also if it was refunded`(_ place: Place) throws {
         for isRefunded in [false, true] {
             try Self.withLedger(place) { ledger in
-                _ = try ledger.redeem(Self.period("1", of: "1", from: 0), for: "anna", at: day(0))
+                _ = try ledger.redeem(Self.evidence("1", of: "1", from: 0), for: "anna", at: day(0))
                 _ = try ledger.redeem(
                     Self.renewal(signed: 30, ends: 30) { $0.isInBillingRetryPeriod = true }, for: "anna", at: day(30))
                 if isRefunded {
                     _ = try ledger.redeem(
-                        Self.period("1", of: "1", from: 0, signed: 40) {
+                        Self.evidence("1", of: "1", from: 0, signed: 40) {
                             ($0.revocationDate, $0.revocationReason) = (day(40), .other)
                         }, for: "anna", at: day(40))
                 }
@@ -132,7 +118,7 @@ import Testing
             _ = try ledger.redeem(
                 Self.renewal(signed: 31, ends: 30) { ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled) },
                 for: "zoe", at: day(31))
-            _ = try ledger.redeem(Self.period("2", of: "1", from: 40), for: "anna", at: day(40))
+            _ = try ledger.redeem(Self.evidence("2", of: "1", from: 40), for: "anna", at: day(40))
             let told = try ledger.told("anna")
             #expect(
                 told.map(\.kind) == ["granted"],
@@ -143,7 +129,7 @@ import Testing
     @Test(arguments: Place.available)
     func `a subscription can end twice, also if the period between is not known`(_ place: Place) throws {
         try Self.withLedger(place) { ledger in
-            _ = try ledger.redeem(Self.period("1", of: "1", from: 0), for: "anna", at: day(0))
+            _ = try ledger.redeem(Self.evidence("1", of: "1", from: 0), for: "anna", at: day(0))
             _ = try ledger.redeem(
                 Self.renewal(signed: 31, ends: 30) { ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled) },
                 for: "anna", at: day(31))
@@ -159,10 +145,10 @@ import Testing
     @Test(arguments: Place.available)
     func `a period ends, also if the renewal was refunded before it began`(_ place: Place) throws {
         try Self.withLedger(place) { ledger in
-            _ = try ledger.redeem(Self.period("1", of: "1", from: 0), for: "anna", at: day(0))
-            _ = try ledger.redeem(Self.period("2", of: "1", from: 30, signed: 29.5), for: "anna", at: day(29.5))
+            _ = try ledger.redeem(Self.evidence("1", of: "1", from: 0), for: "anna", at: day(0))
+            _ = try ledger.redeem(Self.evidence("2", of: "1", from: 30, signed: 29.5), for: "anna", at: day(29.5))
             _ = try ledger.redeem(
-                Self.period("2", of: "1", from: 30, signed: 29.8) {
+                Self.evidence("2", of: "1", from: 30, signed: 29.8) {
                     ($0.revocationDate, $0.revocationReason) = (day(29.8), .other)
                 }, for: "anna", at: day(29.8))
             for signed in [31.0, 61] {
@@ -255,13 +241,13 @@ import Testing
     @Test(arguments: Place.available)
     func `a request for a refund goes to the account that was granted the purchase`(_ place: Place) throws {
         try Self.withLedger(place) { ledger in
-            _ = try ledger.redeem(Self.period("2", of: "2", from: 0), for: "ben", at: day(1))
-            _ = try ledger.redeem(Self.period("1", of: "1", from: 0), for: "anna", at: day(2))
+            _ = try ledger.redeem(Self.evidence("2", of: "2", from: 0), for: "ben", at: day(1))
+            _ = try ledger.redeem(Self.evidence("1", of: "1", from: 0), for: "anna", at: day(2))
             _ = try ledger.redeem(
-                Self.period("3", of: "2", from: 30) { $0.payload["previousOriginalTransactionId"] = "1" },
+                Self.evidence("3", of: "2", from: 30) { $0.payload["previousOriginalTransactionId"] = "1" },
                 for: "ben", at: day(31))
             #expect(try ledger.owner(of: "1", bundleID: Minted.bundleID) == "anna")
-            let signed = try Self.builder("1", of: "1", from: 0, signed: 32).signed(by: Minted.authority.get())
+            let signed = try period("1", of: "1", "basic", from: 0, signed: 32).signed(by: Minted.authority.get())
             try ledger.record(
                 Minted.notification(
                     .notification(
@@ -293,13 +279,13 @@ import Testing
     @Test(arguments: Place.available)
     func `of two families of an account that turn out to be one, nothing is told again`(_ place: Place) throws {
         try Self.withLedger(place) { ledger in
-            _ = try ledger.redeem(Self.period("1", of: "1", from: 0), for: "anna", at: day(1))
-            _ = try ledger.redeem(Self.period("2", of: "2", from: 30), for: "anna", at: day(31))
+            _ = try ledger.redeem(Self.evidence("1", of: "1", from: 0), for: "anna", at: day(1))
+            _ = try ledger.redeem(Self.evidence("2", of: "2", from: 30), for: "anna", at: day(31))
             _ = try ledger.redeem(
                 Self.renewal(of: "2", signed: 32, ends: 60) { $0.autoRenewStatus = .off }, for: "anna", at: day(32))
             #expect(try ledger.told("anna").map(\.kind) == ["granted", "granted", "cancelled"])
             _ = try ledger.redeem(
-                Self.period("2", of: "2", from: 30, signed: 33) { $0.payload["previousOriginalTransactionId"] = "1" },
+                Self.evidence("2", of: "2", from: 30, signed: 33) { $0.payload["previousOriginalTransactionId"] = "1" },
                 for: "anna", at: day(33))
             let kinds = try ledger.told("anna").map(\.kind)
             #expect(kinds.count { $0 == "cancelled" } == 1, "\(kinds)")
@@ -312,25 +298,19 @@ import Testing
         func notify(_ ledger: PurchaseLedger, _ period: JWSBuilder, _ renewal: JWSBuilder?, _ date: Double) throws {
             var parts = try JWSBuilder.notification(
                 .didChangeRenewalStatus, bundleID: Minted.bundleID,
-                transaction: period.signed(by: Minted.authority.get()), signedDate: day(date))
-            if let renewal {
-                parts = try JWSBuilder.notification(
-                    .didChangeRenewalStatus, bundleID: Minted.bundleID,
-                    transaction: period.signed(by: Minted.authority.get()),
-                    renewalInfo: renewal.signed(by: Minted.authority.get()), signedDate: day(date))
-            }
+                transaction: period.signed(by: Minted.authority.get()),
+                renewalInfo: renewal?.signed(by: Minted.authority.get()), signedDate: day(date))
             parts.payload["notificationUUID"] = .string("uuid-\(date)")
             try ledger.record(Minted.notification(parts), at: day(date))
         }
         try Self.withLedger(place) { ledger in
             var off = JWSBuilder.renewalInfo(productID: "basic", originalTransactionID: "2", signedDate: day(32))
             (off.autoRenewStatus, off.renewalDate) = (.off, day(60))
-            try notify(ledger, Self.builder("1", of: "1", from: 0), nil, 1)
-            try notify(ledger, Self.builder("2", of: "2", from: 30), off, 32)
-            try notify(
-                ledger,
-                Self.builder("2", of: "2", from: 30, signed: 33) { $0.payload["previousOriginalTransactionId"] = "1" },
-                nil, 33)
+            try notify(ledger, period("1", of: "1", "basic", from: 0), nil, 1)
+            try notify(ledger, period("2", of: "2", "basic", from: 30), off, 32)
+            var joined = period("2", of: "2", "basic", from: 30, signed: 33)
+            joined.payload["previousOriginalTransactionId"] = "1"
+            try notify(ledger, joined, nil, 33)
             let kinds = try ledger.unownedEvents().map { try ToldEvent($0).kind }
             #expect(kinds == ["cancelled"], "\(kinds)")
         }
@@ -357,7 +337,7 @@ import Testing
     @Test(arguments: Place.available)
     func `of a grant that was taken back in the database, events say nothing is left`(_ place: Place) throws {
         try Self.withLedger(place) { ledger in
-            _ = try ledger.redeem(Self.period("1", of: "1", from: 0), for: "anna", at: day(0))
+            _ = try ledger.redeem(Self.evidence("1", of: "1", from: 0), for: "anna", at: day(0))
             try ledger.store.write { (connection) throws(LedgerError) in
                 _ = try connection.run("UPDATE grants SET voided_at = 1, quantity = 0")
             }
@@ -370,10 +350,10 @@ import Testing
 
     @Test(arguments: Place.available)
     func `renewal information from before an upgrade says nothing of it, in any order`(_ place: Place) throws {
-        let year = try Self.period("1", of: "1", from: 0) { $0.expiresDate = day(365) }
+        let year = try Self.evidence("1", of: "1", from: 0) { $0.expiresDate = day(365) }
         let off = try Self.renewal(signed: 5, ends: 365) { $0.autoRenewStatus = .off }
         let rise = try Self.renewal(signed: 5, ends: 365) { $0.priceIncreaseStatus = .pending }
-        let upgrade = try Self.period("2", of: "1", from: 10) { $0.productID = "pro" }
+        let upgrade = try Self.evidence("2", of: "1", from: 10) { $0.productID = "pro" }
         let told = [
             ([year, off, upgrade], ["cancelled", "uncancelled", "product-change"]), ([year, upgrade, off], []),
             ([year, rise, upgrade], ["price-increase", "product-change"]), ([year, upgrade, rise], []),

@@ -5,21 +5,6 @@ import Testing
 
 /// Rules that cost money when they break, each in the smallest case in which the ledger without it does something else.
 @Suite struct RuleTests {
-    /// A period of a subscription, from a day on, for 30 days.
-    private func period(_ id: String, of original: String, _ product: String = "monthly", from start: Double)
-        -> JWSBuilder
-    {
-        var builder = JWSBuilder.transaction(
-            bundleID: Minted.bundleID, productID: product, transactionID: id, signedDate: day(start))
-        builder.originalTransactionID = original
-        builder.productType = .autoRenewableSubscription
-        builder.subscriptionGroupID = "group"
-        builder.webOrderLineItemID = "9" + id
-        builder.purchaseDate = day(start)
-        builder.expiresDate = day(start + 30)
-        return builder
-    }
-
     private func coins(
         _ id: String, signed: Double = 0, _ change: (inout JWSBuilder) -> Void = { _ in }
     ) throws -> VerifiedEvidence {

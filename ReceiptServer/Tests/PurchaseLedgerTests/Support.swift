@@ -138,3 +138,18 @@ extension Entitlements {
             productTypes: productTypes)
     }
 }
+
+/// A period of a subscription, from a day on, for 30 days.
+func period(
+    _ id: String, of original: String, _ product: String = "monthly", from start: Double, signed: Double? = nil
+) -> JWSBuilder {
+    var builder = JWSBuilder.transaction(
+        bundleID: Minted.bundleID, productID: product, transactionID: id, signedDate: day(signed ?? start))
+    builder.originalTransactionID = original
+    builder.productType = .autoRenewableSubscription
+    builder.subscriptionGroupID = "group"
+    builder.webOrderLineItemID = "9" + id
+    builder.purchaseDate = day(start)
+    builder.expiresDate = day(start + 30)
+    return builder
+}

@@ -58,7 +58,7 @@ struct LifecycleState: Codable {
                 (true, nil, false, nil)
             expected.hasExpired = false
         }
-        // An account that was granted nothing hears nothing of the end.
+        // Don't report the end to an account that was granted nothing.
         if !isGranted { expected.hasExpired = hasExpired }
         var told = self
         told.willRenew = willRenew ?? expected.willRenew
