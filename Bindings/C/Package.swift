@@ -15,6 +15,9 @@ let staticLibraries = Context.environment["ASR_STATIC_LIBRARIES"]
 /// Whether the static libraries contain libcrypto.
 let hasOwnLibcrypto = Context.environment["ASR_OWN_LIBCRYPTO"] != nil
 
+/// Whether the system says where the Swift runtime is, and the library has no path of this machine's toolchain.
+let usesSystemRuntime = Context.environment["ASR_SYSTEM_RUNTIME"] != nil
+
 /// The functions of AddressSanitizer are in the program, and not in a library.
 let isSanitized = Context.environment["ASR_SANITIZED"] != nil
 
@@ -23,19 +26,19 @@ let isSanitized = Context.environment["ASR_SANITIZED"] != nil
 let hasFuzzTarget = Context.environment["RECEIPT_FUZZ_C"] != nil
 let isFuzzing = Context.environment["RECEIPT_FUZZ"] != nil
 
+let runtimeFlags: [String] =
+    (staticLibraries.map { ["-static-stdlib", "-L", $0] } ?? [])
+    + (usesSystemRuntime ? ["-no-toolchain-stdlib-rpath"] : [])
+
+let exportFlags: [String] =
+    ([
+        "--as-needed", "--version-script=\(Context.packageDirectory)/exports.map", "-soname=libappstorereceipt.so.2",
+        "-z", "nodelete", "-z", "now",
+    ] + (isSanitized ? [] : ["-z", "defs"])).flatMap { ["-Xlinker", $0] }
+
 /// SwiftPM has no settings for these: the soname, the exported symbols, and, where it is asked for, a static Swift
 /// runtime in a shared library. Only lld hides the symbols of the static runtime. The Swift runtime cannot be unloaded.
-let linkerFlags =
-    hasFuzzTarget
-    ? []
-    : (staticLibraries.map { ["-static-stdlib", "-L", $0] } ?? [])
-        + ["-use-ld=lld"]
-        + [
-            "--as-needed", "--version-script=\(Context.packageDirectory)/exports.map",
-            "-soname=libappstorereceipt.so.2",
-            "-z", "nodelete", "-z", "now",
-        ].flatMap { ["-Xlinker", $0] }
-        + (isSanitized ? [] : ["-Xlinker", "-z", "-Xlinker", "defs"])
+let linkerFlags: [String] = hasFuzzTarget ? [] : runtimeFlags + ["-use-ld=lld"] + exportFlags
 
 let package = Package(
     name: "appstorereceipt",
