@@ -163,7 +163,7 @@ class Shop:
         self.send("/fake/refund", dict(transaction_id=lost["transaction_id"], percentage=30), port=self.store)
         case("lost", f"I am anna. I paid for 3 coins, transaction {lost['transaction_id']}, and the app shows a wrong number.",
              "Was she granted them, and does our backend know what she has now?",
-             "anna has it:", "Apple refunded 30 % of it.", "Your backend is not told yet")
+             "anna has it:", "Apple refunded 30 % of it.", "Your backend has not been told yet")
 
         refunded = self.buy(f"{APP}.coins", quantity=5, customer=2)
         self.redeem("安娜", refunded["signed_transaction"], "granted")
@@ -188,7 +188,7 @@ class Shop:
                                  purchaseDate=date(0.8), expiresDate=date(30.8))
         self.redeem("emil", early, "too-early")
         case("early", "emil: renewal 340000000000005 was charged, but I still have the old period?", "Is something wrong?",
-             "It belongs to emil, who has nothing of it now.", "Its period has not begun: Apple signs a renewal up to a day early. It begins", "and is granted then.")
+             "It belongs to emil, whose quantity is 0 now.", "Its period has not begun: Apple signs a renewal up to a day early. It begins", "and is granted then.")
 
         expired = self.transaction(340000000000006, "monthly", "Auto-Renewable Subscription", -40, expiresDate=date(-10))
         self.redeem("frida", expired, "expired")
@@ -196,7 +196,7 @@ class Shop:
              "Its period has ended. A renewal is another transaction.", "frida sent it. The answer: Its period had ended")
 
         case("unknown", "Hello, Apple charged me! My transaction is 340000000000777.", "What do we know, and what do we answer?",
-             "The ledger knows nothing of this.", "Only Apple can say whether it exists.")
+             "The ledger has no record of this.", "Only Apple can say whether it exists.")
 
         forged = self.mint(dict(bundle_id=APP, in_app=[dict(
             product_id=f"{APP}.pro", transaction_id="340000000000008", product_type="non-consumable", quantity=1, purchase_date=date(-1))]), "stranger")

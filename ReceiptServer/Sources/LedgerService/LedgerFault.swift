@@ -31,10 +31,10 @@ package enum LedgerFault: String, ServiceFault {
         switch self {
         case .invalidAccountToken:
             FaultRow(
-                400, "the token of an account is not a UUID",
+                400, "the account's token is not a UUID",
                 "Send the 'appAccountToken' with which the app buys for the account, or none.")
         case .invalidText:
-            FaultRow(400, "the ledger cannot store a text of the request", "Send another text in its place.")
+            FaultRow(400, "a value of the request is not accepted", "Correct the value that the message names.")
         case .notANotification:
             FaultRow(
                 400, "the body is not an App Store Server Notification of version 2",
@@ -42,11 +42,11 @@ package enum LedgerFault: String, ServiceFault {
         // A status that makes Apple retry, but that alarms and health checks don't count as a server failure.
         case .otherApp:
             FaultRow(
-                421, "the notification is genuine, but for an app that is none of this server's",
+                421, "the notification is genuine, but for another app than this server's",
                 "In App Store Connect, remove this server's URL from that app.")
         case .otherEnvironment:
             FaultRow(
-                421, "the notification is genuine, but of an environment that is none of this server's",
+                421, "the notification is genuine, but from another environment than this server's",
                 "In App Store Connect, enter the URL of that environment's server, or \(Self.addingEnvironment).")
         case .unauthorized:
             FaultRow(401, "the request has no known token", "Send the header 'Authorization: Bearer TOKEN'.")
@@ -55,14 +55,17 @@ package enum LedgerFault: String, ServiceFault {
                 403, "the token does not have the scope of the route",
                 "Have the operator of the server add the scope to the token file.")
         case .notFound:
-            FaultRow(404, "the ledger does not know what the request names", "Compare the ids with what you stored.")
+            FaultRow(
+                404, "the ledger has no account, transaction, order or event with this id",
+                "Compare the ids with what you stored.")
         case .idempotencyKeyReused:
             FaultRow(
                 409, "the idempotency key belongs to a request of the account for other transactions",
                 "Make a new key for each request.")
         case .tokenTaken:
             FaultRow(
-                409, "the token is another account's", "Ask for the account's own token, with which the app is to buy.")
+                409, "the token belongs to another account",
+                "Ask for the account's own token, with which the app is to buy.")
         case .tooManyTokens:
             FaultRow(
                 409, "the account has \(PurchaseLedger.maximumTokenCount) tokens",
@@ -86,21 +89,21 @@ package enum LedgerFault: String, ServiceFault {
                 "Compare the id with the customer's invoice. Ask again later if the purchase is new.")
         case .appleRefused:
             FaultRow(
-                502, "the server refuses something of the App Store's answer, and recorded nothing",
+                502, "part of the App Store's answer was refused, so nothing was recorded",
                 "Have the operator of the server run 'receipt-server check-apple'. To record the rest, send 'skip_refused' with a 'reason'."
             )
         case .recoveryIncomplete:
             FaultRow(
                 409,
-                "something of the App Store's answer is refused, and not all of the rest has a token of the account: the rest is recorded, and the account claimed nothing",
-                "Find out whose the purchase is, then transfer it, or grant the product for support.")
+                "part of the App Store's answer was refused, and the rest is not all bought with the account's token: the rest was recorded, and the account was granted nothing",
+                "Find out whose purchase it is, then transfer it, or grant the product for support.")
         case .appleUnavailable:
             FaultRow(503, "the App Store cannot be asked at the moment", "Try again later.")
         case .storeFailed:
             FaultRow(
-                500, "the ledger failed", "Keep the evidence. The log of the server says why, to its operator.")
+                500, "the ledger failed", "Keep the evidence. The server's log has the reason, for its operator.")
         case .storeUnavailable:
-            FaultRow(503, "the ledger cannot record it at the moment", "Send the same request again.")
+            FaultRow(503, "the ledger is unavailable at the moment", "Send the same request again.")
         }
     }
 }

@@ -49,35 +49,35 @@ package struct LedgerService: Sendable {
         ),
         .init(
             "--orders", "",
-            "Give accounts tokens to buy with, and purchases to the accounts of their tokens: see ORDERS.md. Not for an app without accounts."
+            "Create tokens for accounts to buy with, and grant each purchase to the account of its token: see ORDERS.md. Not for an app without accounts."
         ),
         .init(
             "--require-token", "DATE",
-            "Grant nothing that was bought without a token since DATE, such as 2026-12-31. Needs --orders."),
+            "Do not grant what was bought without a token on or after DATE, such as 2026-12-31. Needs --orders."),
         .init(
             "--order-hours", "HOURS",
             "The time after which an open order is abandoned, 72 by default. Needs --orders."),
         .init(
             "--webhook", "URL",
-            "Tell URL of what is granted and taken back; https:, or http: on this machine. Needs --webhook-secret-file."
+            "Post grants and revocations to URL; https:, or http: on this machine. Needs --webhook-secret-file."
         ),
         .init(
             "--lifecycle-events", "",
-            "Tell of cancellations, failed charges, price increases, ends and requests for refunds, too: see Events in REFERENCE.md. They change no quantity."
+            "Also send events for cancellations, failed charges, price increases, expirations and refund requests: see Events in REFERENCE.md. They change no quantity."
         ),
         .init(
             "--webhook-secret-file", "FILE",
-            "The key with which events are signed, at least 16 bytes; a line break at its end is no part of it."),
+            "The key that signs events, at least 16 bytes, not counting a line break at its end."),
         .init(
             "--other-apps", "refuse|ignore",
-            "How to answer genuine notifications for apps that are none of --bundle-id: 421 ('refuse', the default), or 200 ('ignore')."
+            "How to answer genuine notifications for apps not listed with --bundle-id: 421 ('refuse', the default), or 200 ('ignore')."
         ),
         .init(
             "--keep-attempts", "DAYS",
-            "How long to keep which account sent what, and what it was told; 90 by default, and 0 for not at all."),
+            "How long to keep each account's requests and their answers; 90 by default, and 0 to keep none."),
         .init(
             "--keep-evidence", "",
-            "Keep the evidence that was sent, too, compressed. Support can read it, and so can whoever steals the database."
+            "Also keep the evidence that was sent, compressed. Support can read it, and so can anyone who steals the database."
         ),
     ]
 
@@ -327,13 +327,13 @@ package struct LedgerService: Sendable {
         guard let counts else { return always }
         var events = MetricFamily(
             .gauge, "receipt_server_ledger_events",
-            "Events that are to be delivered, and those that could not be; 10000 if there are more."
+            "Events that wait for delivery, and those that could not be delivered; at most 10000 of each are counted."
         )
         events.add(UInt64(counts.pending), [("state", "pending")])
         events.add(UInt64(counts.dead), [("state", "dead")])
         let unowned = MetricFamily(
             .gauge, "receipt_server_unowned_events",
-            "Lifecycle events of the last 30 days that nobody was told, because nobody owns the purchase; 10000 if there are more.",
+            "Lifecycle events of the last 30 days that were not sent, because nobody owns the purchase; at most 10000 are counted.",
             value: UInt64(counts.unowned))
         let outbox = ledger.policy.lifecycleEvents ? [events, unowned] : [events]
         // Without a webhook, events just wait for one, and their age means nothing.
@@ -342,7 +342,7 @@ package struct LedgerService: Sendable {
         return always + outbox + [
             MetricFamily(
                 .gauge, "receipt_server_ledger_oldest_event_seconds",
-                "The age of the oldest event that is to be delivered; 0 if there is none.", value: UInt64(age))
+                "The age of the oldest event that waits for delivery; 0 if there is none.", value: UInt64(age))
         ]
     }
 

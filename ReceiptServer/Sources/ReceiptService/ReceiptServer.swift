@@ -12,8 +12,8 @@ package enum ReceiptServer {
 
     static var help: String {
         """
-        receipt-server: answers what Apple's verifyReceipt answered, and verifies everything that Apple signs
-        for the App Store. Without --ask-apple, it asks nobody.
+        receipt-server: a replacement for Apple's verifyReceipt that verifies everything Apple signs for the
+        App Store. It contacts Apple only with --ask-apple.
 
         usage: receipt-server [OPTION]...
         \(Command.allCases.map { "       receipt-server " + $0.usage }.joined(separator: "\n"))
@@ -32,12 +32,12 @@ package enum ReceiptServer {
         GET  /v1/accounts/{id}/history      what happened to an account
         GET  /v1/accounts/{id}/tokens       the tokens with which it buys, newest first
         GET  /v1/transactions/{environment}/{bundle_id}/{id}
-                                            what Apple signed, who has it, what was told, who tried
+                                            what Apple signed, its owner, events and attempts
         POST /v1/accounts/{id}/transfer     {"to":"…","reason":"…"}
         POST /v1/accounts/{id}/adjust       {"transaction_id":"…","quantity":3,"reason":"…"}
-        DELETE /v1/accounts/{id}            forgets the account; its purchases stay spent
-        GET  /v1/events/dead                what the webhook did not take
-        GET  /v1/events/unowned             what became of purchases that nobody owns
+        DELETE /v1/accounts/{id}            deletes the account; its purchases stay spent
+        GET  /v1/events/dead                events that the webhook refused for too long
+        GET  /v1/events/unowned             lifecycle events of purchases that nobody owns
         POST /v1/events/{id}/send           sends an event again
         POST /v1/notifications              for Apple: App Store Server Notifications, without a token
 
@@ -66,7 +66,7 @@ package enum ReceiptServer {
           --help       Prints this help.
           --version    Prints the version.
 
-        SIGTERM ends the service when the requests under way are answered. Exit status: 0 after SIGTERM or
+        SIGTERM ends the service once the requests under way are answered. Exit status: 0 after SIGTERM or
         SIGINT, 1 for a ledger whose database does not answer at the start, 2 for a configuration with which it
         cannot start, or a ledger that does not exist.
         """

@@ -123,7 +123,7 @@ struct OrdersModel {
         for family in families { decided[family] = now }
     }
 
-    /// R3, R15. Returns `nil` if the token is another account's.
+    /// R3, R15. Returns `nil` if the token belongs to another account.
     mutating func token(_ token: AppAccountToken, for account: String, at now: Instant) -> Bool? {
         if let holder = tokens[token] { return holder.account == account && !holder.isRetired ? false : nil }
         tokens[token] = (account, false)

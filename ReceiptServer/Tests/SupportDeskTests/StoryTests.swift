@@ -47,7 +47,7 @@ import TrialSupport
         let inOrder = [
             "Apple refunded or revoked it 2025-06-21 00:20:00 +08:00", "Nobody has it now.",
             "ben sent it, too. The answer: It belongs to another account, which sent it first.",
-            "What happened, the newest first", "Your backend is not told yet, sequence",
+            "What happened, the newest first", "Your backend has not been told yet, sequence",
             "安娜 has 0, and had 3: it was taken back.", "Apple's notification REFUND arrived.",
             "Refunded or revoked by Apple.", "ben sent it. The answer:",
             "2025-06-21 00:12:00 +08:00 (2025-06-20 16:12:00 UTC) Granted to 安娜: 3 × com.example.app.coins.",
@@ -132,8 +132,8 @@ import TrialSupport
     }
 
     @Test(arguments: [
-        (true, "Your backend is not told yet: the event waits for delivery."),
-        (false, "Your backend is not told yet: 2 events wait for delivery."),
+        (true, "Your backend has not been told yet: the event waits for delivery."),
+        (false, "Your backend has not been told yet: 2 events wait for delivery."),
     ])
     func `of events that wait, the answer has the number`(isGrantTold: Bool, sentence: String) throws {
         let browser = try refunded(isGrantTold: isGrantTold).browser()
@@ -271,7 +271,7 @@ import TrialSupport
         let tested = try words(browser.search(sandbox))
         #expect(tested.contains("nobody paid"))
         // Staff cannot set an option of the server.
-        #expect(page.contains("It does not prove that Apple sold anything: grant nothing for it."))
+        #expect(page.contains("It does not prove that Apple sold anything. Grant nothing for it."))
         for text in [page, answer, tested] { #expect(!text.contains(" --")) }
         let saved = try browser.post("/settings", [("language", "zh-Hans"), ("zone", "UTC")])
         let view = try #require(saved.cookies.first?.prefix { $0 != ";" })
@@ -281,10 +281,10 @@ import TrialSupport
         ).text
         #expect(damaged.contains("请让客户端原样重新发送完整的凭证") && !damaged.contains("Have the client"))
         let unknown = try words(browser.search("340000000000009"))
-        #expect(unknown.contains("The ledger knows nothing of this."))
-        #expect(unknown.contains("can be a transaction id of which nobody has sent evidence"))
+        #expect(unknown.contains("The ledger has no record of this."))
+        #expect(unknown.contains("may be a transaction id whose evidence was never sent"))
         let order = try browser.search("My order is MX1A2B3C4D, thanks")
-        #expect(words(order).contains("MX1A2B3C4D can be the order id of Apple's e-mail."))
+        #expect(words(order).contains("MX1A2B3C4D may be the order id from Apple's e-mail."))
         // Nobody is sent for what this server cannot look up.
         #expect(words(order).contains("This server is not set up to ask Apple."))
         #expect(!words(order).contains("ask the customer for the order id"))

@@ -118,8 +118,8 @@ extension ServiceLimits {
             "Beyond it: 503."),
         .init(
             "--queue", "NUMBER", \.queueCapacity, in: 1...1_000_000,
-            "The maximum number of requests that wait because they are large (more than 64 KiB) or need the ledger",
-            "Large requests, the ledger's requests with a token, and notifications have so many places each, of which one account, and the ledger's large requests together, can have a quarter. Beyond it: 503."
+            "The maximum number of waiting requests that are large (more than 64 KiB) or need the ledger",
+            "There are three such queues: large requests, ledger requests with a token, and notifications. One account can use a quarter of a queue, and so can the ledger's large requests together. Beyond it: 503."
         ),
         .init(
             "--queue-time", \.queueTime, "The maximum time that such a request waits before it is begun",
@@ -127,13 +127,13 @@ extension ServiceLimits {
         .init(
             "--memory", "BYTES", \.memoryByteCount, in: 1...(1 << 40),
             "The maximum size of all large bodies and answers together",
-            "With a ledger, large requests, its requests with a token, and notifications have a third each. Beyond it: 503."
+            "With a ledger, a third each for large requests, ledger requests with a token, and notifications. Beyond it: 503."
         ),
         .init(
             "--threads", "NUMBER", \.threadCount, in: 1...1024,
             "The number of threads that read requests and compute answers",
             byDefault: "by default that of the processors, and at least 2",
-            "Requests that wait for the ledger's database have 64 of their own, and notifications 16, or more if this is more."
+            "Ledger requests have another 64, and notifications 16; each has this number if it is larger."
         ),
         .init(
             "--header-time", \.headerTime, "The maximum time for the headers of a request"),

@@ -65,7 +65,7 @@ package final class ServiceMetrics: Sendable {
         var requests = MetricFamily(.counter, "receipt_server_requests_total", "Answers by route and HTTP status.")
         var times = MetricFamily(
             .histogram, "receipt_server_request_seconds",
-            "Time from the end of a request until its answer was made, in seconds.")
+            "Seconds from the end of a request until its answer was ready.")
         for (path, answers) in zip(paths, answers) {
             let answers = answers.value.withLock(\.self)
             let route = ("route", path)
@@ -83,13 +83,13 @@ package final class ServiceMetrics: Sendable {
         }
         var late = MetricFamily(
             .counter, "receipt_server_late_clients_total",
-            "Connections that the server closed because the client was too slow, by what it was waited for.")
+            "Connections closed because the client was too slow, by the phase that timed out.")
         for (phase, count) in self.late.withLock(\.self).sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             late.add(count, [("phase", "\(phase)")])
         }
         var queued = MetricFamily(
             .gauge, "receipt_server_queue_length",
-            "Requests that wait or are being answered: large ones (processor), those with a token (guarded) and notifications (unguarded)."
+            "Requests in a queue or being answered: large ones (processor), those with a token (guarded) and notifications (unguarded)."
         )
         var memory = MetricFamily(
             .gauge, "receipt_server_memory_bytes", "The size of all large bodies and answers in memory.")
@@ -107,7 +107,7 @@ package final class ServiceMetrics: Sendable {
                 value: accepted.load(ordering: .relaxed)),
             MetricFamily(
                 .counter, "receipt_server_connections_refused_total",
-                "Connections beyond the limit, to which the server said that it was busy.",
+                "Connections beyond the limit, which were answered 503.",
                 value: refused.load(ordering: .relaxed)),
             MetricFamily(
                 .counter, "receipt_server_requests_aborted_total",

@@ -20,8 +20,8 @@ package enum HTTPFault: String, ServiceFault {
         switch self {
         case .ambiguousRequest:
             FaultRow(
-                400, "the path has a NUL, or more than one header says the host",
-                "Send one header 'Host', and a path without NUL.")
+                400, "the path contains a NUL, or the request has more than one 'Host' header",
+                "Send one 'Host' header, and a path without NUL.")
         case .ambiguousLength:
             FaultRow(
                 400, "the headers do not say clearly where the body ends",
@@ -41,7 +41,7 @@ package enum HTTPFault: String, ServiceFault {
                 404, "there is nothing at this path",
                 "Compare the path with openapi.json or, for the ledger, openapi-ledger.json.")
         case .methodNotAllowed:
-            FaultRow(405, "the path does not have this method", "Use one of the header 'Allow'.")
+            FaultRow(405, "this path does not support the method", "Use a method from the 'Allow' header.")
         case .bodyTooLarge:
             FaultRow(
                 413, "the body is larger than the limit",

@@ -33,7 +33,7 @@ struct AppleMetrics: Sendable {
     static func notifications(_ stored: Stored, at now: Instant = .now) -> MetricFamily {
         var family = MetricFamily(
             .gauge, "receipt_server_last_notification_seconds",
-            "The time since a notification of a type arrived last, from Apple or by asking for it.")
+            "The time since the last notification of a type, sent by Apple or fetched.")
         for last in stored.notifications {
             family.add(seconds(since: last.date, now), [("environment", last.environment), ("type", last.type)])
         }
@@ -47,16 +47,16 @@ struct AppleMetrics: Sendable {
         guard let (questions, unknown) = stored.asking else { return [] }
         var states = MetricFamily(
             .gauge, "receipt_server_apple_questions",
-            "Questions to Apple by their state; of those that are pending, 10000 of a priority if there are more.")
+            "Questions to Apple by their state; at most 10000 pending ones are counted for each priority.")
         var oldest = MetricFamily(
             .gauge, "receipt_server_apple_oldest_question_seconds",
-            "How long the question of a priority has been due that has been due for longest; 0 if there is none.")
+            "How long the oldest due question of a priority has waited; 0 if there is none.")
         var complete = MetricFamily(
             .gauge, "receipt_server_apple_history_complete_until_seconds",
-            "The age of the date until which all notifications are known that Apple could not deliver.")
+            "The age of the date up to which every notification that Apple could not deliver was fetched.")
         var gaps = MetricFamily(
             .gauge, "receipt_server_apple_history_gap_seconds",
-            "The length of the time whose notifications Apple no longer keeps, and the ledger does not have.")
+            "The length of the period whose undelivered notifications the ledger lacks and Apple no longer keeps.")
         var budget = MetricFamily(
             .gauge, "receipt_server_apple_budget_left", "The requests that may still be made in this hour.")
         for counts in questions {
@@ -95,23 +95,23 @@ struct AppleMetrics: Sendable {
         }
         return [
             family(
-                .counter, "requests_total", "Requests to Apple, by Apple's code, or the HTTP status.",
+                .counter, "requests_total", "Requests to Apple, by Apple's error code or the HTTP status.",
                 counts.requests.map {
                     ($1, labels($0.app) + [("endpoint", $0.endpoint.rawValue), ("code", $0.code)])
                 }),
             family(
-                .counter, "recovered_total", "Notifications that did not arrive, and were asked for.",
+                .counter, "recovered_total", "Notifications that did not arrive and were fetched.",
                 counts.recovered.map { ($1, labels($0.app) + [("type", $0.name)]) }),
             family(
                 .counter, "swallowed_total",
-                "Those of them that a server has taken, as Apple says: something in front of this one.",
+                "Fetched notifications that Apple reports as delivered: something in front of this server accepted them.",
                 apps.map { (counts.swallowed[$0] ?? 0, labels($0)) }),
             family(
-                .counter, "refused_total", "What was in Apple's answers and was refused, by the code of the refusal.",
+                .counter, "refused_total", "Signed parts of Apple's answers that were refused, by error code.",
                 counts.refused.map { ($1, labels($0.app) + [("code", $0.name)]) }),
             family(
                 .counter, "status_mismatch_total",
-                "Answers in which the status of a subscription is another than what the ledger decides.",
+                "Answers whose subscription status differs from the ledger's.",
                 counts.statusMismatches.map { ($1, labels($0)) }),
             family(
                 .gauge, "clock_skew_seconds",
@@ -119,7 +119,7 @@ struct AppleMetrics: Sendable {
                 counts.clockSkew.map { (Int($1.magnitude), labels($0)) }),
             family(
                 .gauge, "stopped",
-                "1 for an app that is asked about once an hour only, because Apple refuses the key; otherwise 0.",
+                "1 for an app whose key Apple refuses, so that it is asked about only once an hour; otherwise 0.",
                 apps.map { (stopped[$0] == nil ? 0 : 1, labels($0)) }),
             family(
                 .counter, "asked_total", "The same requests, by the priority of what was asked.",

@@ -20,7 +20,7 @@ extension SupportPhrase {
         case .beijing: ("Beijing time", "北京时间")
         case .limits:
             (
-                "This page knows what Apple signed and what was sent to this server. It does not know of a refund of which no notification came, who holds a device, or what your app shows the customer.",
+                "This page knows what Apple signed and what was sent to this server. It does not know about refunds without a notification, who holds a device, or what your app shows the customer.",
                 "本页面只知道 Apple 签署的内容以及发送到此服务器的内容。它不知道未收到通知的退款、设备由谁持有，也不知道您的 App 向用户显示了什么。"
             )
 
@@ -46,11 +46,11 @@ extension SupportPhrase {
             )
         case .wrongHost:
             (
-                "This desk has another address. Start the server with --support-origin and the address that browsers use.",
+                "This is not the desk's address. Start the server with --support-origin and the address that browsers use.",
                 "客服台的地址与此不同。请用 --support-origin 指定浏览器所用的地址启动服务器。"
             )
         case .refusedForm: ("The form could not be read. Nothing was done.", "无法读取表单，未执行任何操作。")
-        case .ledgerFailed: ("The ledger failed. The log of the server says why.", "账本出错。原因见服务器日志。")
+        case .ledgerFailed: ("The ledger failed. The server's log has the reason.", "账本出错。原因见服务器日志。")
         case .ledgerUnavailable: ("The ledger cannot be reached at the moment. Try again.", "暂时无法访问账本，请重试。")
         case .language: ("Language", "语言")
         case .zone: ("Time zone", "时区")
@@ -60,21 +60,21 @@ extension SupportPhrase {
         case .unnamedNotifications: ("Notifications of no app", "未指明应用的通知")
         case .unnamedAbout:
             (
-                "Apple signed them, and named neither an app nor an environment. Nothing was granted or taken back. If your server made the claims, end the access that they gave.",
+                "Apple signed them without an app or an environment, so nothing was granted or taken back. If your server made the claims, end the access that they gave.",
                 "这些通知由 Apple 签名，但未指明应用和环境，未授予也未收回任何内容。如果席位申领由您的服务器创建，请结束其授予的访问权限。"
             )
         case .claimsEnded: ("{0}: claims that ended: {1}.", "{0}：已结束的席位申领数：{1}。")
         case .claims: ("Their ids: {0}.", "其标识符：{0}。")
-        case .endedPeriods: ("Paid periods that ended unheard", "未及时获知、已结束的付费周期")
+        case .endedPeriods: ("Paid periods that were reported too late", "未及时获知、已结束的付费周期")
         case .endedAbout:
             (
-                "The server heard of them after they had ended, so nothing was granted. If you deliver something for each period, deliver it. “receipt-server reconcile --ended” lists all of them, and takes them off this page.",
+                "The server learned of them after they had ended, so it granted nothing. If you deliver something for each period, deliver it. “receipt-server reconcile --ended” lists all of them and removes them from this page.",
                 "服务器在这些周期结束后才获知，因此未授予任何内容。如果您按周期交付商品，请补交。“receipt-server reconcile --ended” 会列出全部周期，并将其从本页移除。"
             )
         case .uncertainClaims: ("Owners to check", "需要核对的所有者")
         case .uncertainAbout:
             (
-                "A part of what each of them owned turned out to be assigned to a member. Version 0.3.0 did not record which transaction made them the owner of the rest. If it was the member's, transfer the rest.",
+                "Part of what each account owned was in fact assigned to a member. Version 0.3.0 did not record which transaction made the account the owner of the rest. If it was the member's, transfer the rest.",
                 "其名下的部分交易实为分配给成员的席位。0.3.0 版未记录哪笔交易使其成为其余部分的所有者。如果是成员的交易，请将其余部分转移。"
             )
         case .uncertainClaim: ("{0}, of transaction {1}.", "{0}，交易 {1}。")
@@ -87,10 +87,10 @@ extension SupportPhrase {
             )
         case .searched: ("Answer", "结果")
         case .searchedText: ("Searched: {0}", "查询内容：{0}")
-        case .nothingFound: ("The ledger knows nothing of this.", "账本中没有与此相关的记录。")
+        case .nothingFound: ("The ledger has no record of this.", "账本中没有与此相关的记录。")
         case .nothingFoundAdvice:
             (
-                "No purchase, account, token, order or kept request has this name. Look for a typing error, or search for the customer's account. If the customer paid, let them open the app again: it then sends what is unfinished. What is not used up can be restored, too.",
+                "No purchase, account, token, order or kept request has this name. Look for a typing error, or search for the customer's account. If the customer paid, let them open the app again: it then sends unfinished transactions. Purchases that are not consumed can also be restored.",
                 "没有任何购买、账号、令牌、订单或已保存的请求与此名称相符。请检查是否输入有误，或查询用户的账号。若用户已付款，请其重新打开 App：未完成的交易会再次送达，App 随后会提交凭证。非消耗型商品和订阅也可以恢复购买。"
             )
         case .askForOrder:
@@ -105,12 +105,12 @@ extension SupportPhrase {
             )
         case .maybeTransaction:
             (
-                "{0} can be a transaction id of which nobody has sent evidence to this server. Only Apple can say whether it exists.",
+                "{0} may be a transaction id whose evidence was never sent to this server. Only Apple can say whether it exists.",
                 "{0} 可能是尚无人向此服务器提交凭证的交易 ID。只有 Apple 知道它是否存在。"
             )
         case .maybeOrder:
             (
-                "{0} can be the order id of Apple's e-mail. Only Apple knows which transactions it has.",
+                "{0} may be the order id from Apple's e-mail. Only Apple knows its transactions.",
                 "{0} 可能是 Apple 邮件中的订单号。只有 Apple 知道其中包含哪些交易。"
             )
         case .moreFound: ("There is more. Search for one id at a time.", "还有更多内容。请每次查询一个 ID。")
@@ -118,12 +118,12 @@ extension SupportPhrase {
         case .foundEvidence: ("Report on the evidence", "凭证报告")
         case .reportAbout:
             (
-                "What was sent says only what Apple knew when it was signed. What holds now is above.",
+                "The evidence shows only what Apple knew when it was signed. The current state is above.",
                 "所提交的凭证只说明 Apple 签署时的情况。目前的情况见上方。"
             )
         case .nothingRedeemed:
             (
-                "The ledger does not have this purchase: no account has sent it, and no notification named it. Let the customer open the app again, or restore what is not used up.",
+                "The ledger does not have this purchase: no account has sent it, and no notification named it. Let the customer open the app again, or restore purchases that are not consumed.",
                 "账本中没有此购买：没有账号提交过它，也没有通知提及它。请让用户重新打开 App（未完成的交易会再次送达）；非消耗型商品和订阅也可以恢复购买。"
             )
         case .noPurchase: ("It proves no purchase.", "其中没有可证明的购买。")
@@ -152,11 +152,11 @@ extension SupportPhrase {
         case .anotherAppNow: ("It is from another app, and proves nothing here.", "来自另一个 App，在此不能证明任何内容。")
         case .forgedNow:
             (
-                "It does not prove that Apple sold anything: grant nothing for it. Have the customer open the app again, or restore there what is not used up.",
+                "It does not prove that Apple sold anything. Grant nothing for it. Have the customer open the app again, or restore purchases that are not consumed.",
                 "不能证明 Apple 售出过任何内容：请勿据此发放。请让用户重新打开 App（未完成的交易会再次送达）；非消耗型商品和订阅也可以恢复购买。"
             )
         case .adjustedNow: ("Support set its quantity to {0}.", "客服已将其数量设为 {0}。")
-        case .ownsWithoutGrant: ("It belongs to {0}, who has nothing of it now.", "归 {0} 所有，目前没有可用内容。")
+        case .ownsWithoutGrant: ("It belongs to {0}, whose quantity is 0 now.", "归 {0} 所有，目前没有可用内容。")
         case .decidedNotYet:
             (
                 "Its period has not begun: Apple signs a renewal up to a day early. It begins {0}, and is granted then.",
@@ -172,20 +172,21 @@ extension SupportPhrase {
             )
         case .decidedGrantable:
             (
-                "It can be granted: no account has sent its evidence. Let the customer open the app again, or restore what is not used up.",
+                "It can be granted: no account has sent its evidence. Let the customer open the app again, or restore purchases that are not consumed.",
                 "可以发放：还没有账号提交其凭证。请让用户重新打开 App（未完成的交易会再次送达）；非消耗型商品和订阅也可以恢复购买。"
             )
         case .toldNow: ("Your backend was told.", "已通知您的后端。")
         case .notToldNow:
             (
-                "Your backend was not told: the event could not be delivered. Send it again below.",
+                "The event could not be delivered to your backend. Send it again below.",
                 "未能通知您的后端：事件投递失败。请在下方重新发送。"
             )
-        case .waitingNow: ("Your backend is not told yet: the event waits for delivery.", "尚未通知您的后端：事件等待投递。")
-        case .manyWaitNow: ("Your backend is not told yet: {0} events wait for delivery.", "尚未通知您的后端：有 {0} 个事件等待投递。")
+        case .waitingNow: ("Your backend has not been told yet: the event waits for delivery.", "尚未通知您的后端：事件等待投递。")
+        case .manyWaitNow:
+            ("Your backend has not been told yet: {0} events wait for delivery.", "尚未通知您的后端：有 {0} 个事件等待投递。")
         case .nobodyTold:
             (
-                "No event is kept: your backend was told by the answer to its request, or more than 30 days ago, or the grant was imported.",
+                "No event is kept: your backend learned it from the answer to its request, or more than 30 days ago, or the grant was imported.",
                 "没有保存事件：后端已由其请求的响应得知，或已超过 30 天，或该发放是导入的。"
             )
         case .othersTried: ("{0} sent it, too. The answer: {1}", "{0} 也提交过。结果：{1}")
@@ -194,12 +195,12 @@ extension SupportPhrase {
             ("Apple was asked, and confirmed it {0}.", "已询问 Apple，并于 {0} 得到确认。")
         case .unconfirmed:
             (
-                "Apple was asked, and does not know it since {0}. That alone does not prove a forgery.",
+                "Apple was asked and has not known it since {0}. That alone does not prove a forgery.",
                 "已询问 Apple，自 {0} 起 Apple 表示没有此交易。仅此不能证明伪造。"
             )
         case .lengthUnknownNow:
             (
-                "Its length is unknown, so it has no end: nobody has told the server how long this product lasts (--product-type).",
+                "Its length is unknown, so it has no end: the server was started without this product's length (--product-type).",
                 "期限未知，因此没有到期时间：服务器未设置该商品的时长（--product-type）。"
             )
         case .onlyAttempts: ("No evidence of it was accepted.", "没有任何凭证被接受。")
@@ -236,7 +237,7 @@ extension SupportPhrase {
         case .asked: ("Support asked Apple. Reason: {0}", "客服询问了 Apple。原因：{0}")
         case .takenBack: ("An operator took it back from {0}.", "运营人员从 {0} 收回。")
         case .told: ("Your backend was told, sequence {0}:", "已通知您的后端，序号 {0}：")
-        case .waiting: ("Your backend is not told yet, sequence {0}:", "尚未通知您的后端，序号 {0}：")
+        case .waiting: ("Your backend has not been told yet, sequence {0}:", "尚未通知您的后端，序号 {0}：")
         case .dead: ("Your backend could not be told, sequence {0}:", "未能通知您的后端，序号 {0}：")
         case .triedToTell: ("Attempts: {0}.", "尝试次数：{0}。")
         case .becauseOf: ("The last failure: {0}", "最后一次失败：{0}")
@@ -276,10 +277,10 @@ extension SupportPhrase {
         case .otherEnvironment: ("testing in Xcode: nobody paid", "Xcode 测试：没有人付款")
 
         // Outcomes
-        case .grantedOutcome: ("It is the account's from then on.", "发放给该账号。")
+        case .grantedOutcome: ("It was granted to the account.", "发放给该账号。")
         case .alreadyYours: ("The account had it already.", "该账号此前已拥有。")
         case .belongsToAnother: ("It belongs to another account, which sent it first.", "它属于先提交的另一账号。")
-        case .tooEarly: ("It begins later. The app sends it again when it has begun.", "尚未开始。开始后 App 会再次提交。")
+        case .tooEarly: ("It begins later. The app sends it again then.", "尚未开始。开始后 App 会再次提交。")
         case .expired: ("Its period had ended, or another had replaced it.", "周期已结束，或已被替换。")
         case .revoked: ("It was refunded, or taken back.", "已退款或被收回。")
         case .notForSale:
