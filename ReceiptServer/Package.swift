@@ -109,11 +109,13 @@ let package = Package(
             name: "CLibcurl", pkgConfig: "libcurl",
             providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+        // What is decided about purchases: a pure function of what is known. It does not know what a database is.
+        target("LedgerCore", [strictText, library("AppStoreReceipt")], runsLong: true),
         // Accounts and the purchases they were granted, in SQLite or PostgreSQL. It does not know what HTTP is.
         target(
             "PurchaseLedger",
             [
-                "CSQLite", .target(name: "CLibpq", condition: .when(traits: ["PostgreSQL"])),
+                "LedgerCore", "CSQLite", .target(name: "CLibpq", condition: .when(traits: ["PostgreSQL"])),
                 .target(name: "CLibcurl", condition: .when(traits: ["Webhook"])), "CZlib", instants, strictText,
                 libcryptoHandles, "ServerThreads", library("AppStoreReceipt"),
             ], runsLong: true),
@@ -174,7 +176,8 @@ let package = Package(
         tests(
             of: "PurchaseLedger",
             [
-                "Reconciliation", "AppStoreServerAPI", "AppStoreServerTesting", "LedgerTestSupport", "TrialSupport",
+                "LedgerCore", "Reconciliation", "AppStoreServerAPI", "AppStoreServerTesting", "LedgerTestSupport",
+                "TrialSupport",
                 strictText, libcryptoHandles, sampling, seededRandom, library("AppStoreReceiptTesting"),
             ]),
         .testTarget(

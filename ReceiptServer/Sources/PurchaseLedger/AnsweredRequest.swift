@@ -62,14 +62,10 @@ struct AnsweredRequest: Sendable {
         return .answer(Redemption(outcomes: answer.outcomes, sequence: answer.sequence, isRepeated: true))
     }
 
-    /// Records an answer that cannot change for the better.
+    /// Records an answer.
     func record(
         _ redemption: Redemption, _ connection: any SQLConnection, at now: Instant
     ) throws(LedgerError) {
-        // Evidence without purchases, such as a new receipt, can have some later.
-        guard !redemption.outcomes.isEmpty,
-            redemption.outcomes.allSatisfy({ $0.outcome == .granted || $0.outcome == .alreadyYours })
-        else { return }
         let answer = RecordedAnswer(outcomes: redemption.outcomes, sequence: redemption.sequence)
         // If the same request is answered by another thread, this row is a conflict, and that answer the one to give.
         try connection.write(

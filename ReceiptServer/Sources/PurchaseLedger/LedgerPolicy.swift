@@ -25,22 +25,18 @@ public struct LedgerPolicy: Sendable {
     /// What the ledger takes from the machine.
     package var surroundings = Surroundings()
     /// A subscription with more transactions in the tables is divided, so that not all of them are loaded each time.
-    var wholeFamilyLimit = 24
+    var wholeLineageLimit = 24
 
     private var forSale: Set<UTF8Bytes>?
 
     /// Creates a policy under which every product is for sale.
     public init() {}
 
-    func isForSale(_ productID: String) -> Bool { forSale?.contains(UTF8Bytes(productID)) ?? true }
-
-    /// The one place that asks what purchases mean.
-    func entitlements(
-        _ evidence: FamilyEvidence, at date: Instant,
-        leavingOut isLeftOut: (([Entitlements.Item]) -> Bool)? = nil
-    ) -> Entitlements {
-        Entitlements(
-            trustingStored: evidence.purchases, renewals: evidence.renewals, at: date, clockAllowance: clockAllowance,
-            productTypes: productTypes, leavingOut: isLeftOut)
+    /// What decides about purchases.
+    var rules: LedgerRules {
+        LedgerRules(
+            forSale: forSale, clockAllowance: clockAllowance, productTypes: productTypes, usesTokens: orders != nil,
+            requiresTokenSince: orders?.requiresTokenSince, notifiesLifecycles: lifecycleEvents,
+            wholeLineageLimit: wholeLineageLimit)
     }
 }

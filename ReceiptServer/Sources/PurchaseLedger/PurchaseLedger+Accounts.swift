@@ -27,7 +27,7 @@ extension SQLConnection {
 extension PurchaseLedger {
     /// The families that the account `$1` owns or has grants in. Of two families that turned out to be one, what it was
     /// granted is in the family of another.
-    static let familiesOfAccount = """
+    static let lineagesOfAccount = """
         SELECT id FROM families WHERE account = $1
         UNION SELECT identifiers.family_id FROM grants
         JOIN identifiers ON identifiers.environment = grants.environment
@@ -79,12 +79,12 @@ extension PurchaseLedger {
             values.append(.text(value))
             named += " AND \(column) = $\(values.count)"
         }
-        var statement = "SELECT id FROM families WHERE id IN (\(Self.familiesOfAccount))"
+        var statement = "SELECT id FROM families WHERE id IN (\(Self.lineagesOfAccount))"
         if !named.isEmpty {
             statement += " AND EXISTS (SELECT 1 FROM identifiers WHERE family_id = families.id\(named))"
         }
         statement += " ORDER BY id"
-        return try store.write { [self] (connection) throws(LedgerError) in
+        return try store.write { [policy] (connection) throws(LedgerError) in
             try connection.lockAccount(other, .shared)
             func families(_ lock: String) throws(LedgerError) -> [Int64] {
                 try connection.run(statement + lock, values).map { (row) throws(LedgerError) in try row.integer(0) }
@@ -102,81 +102,13 @@ extension PurchaseLedger {
                 }
                 throw LedgerError(.notFound, "purchase of the account")
             }
-            var events: [LedgerEvent] = []
-            let loaded = try FamilyContents.load(ids, connection)
-            for case (let family, let contents?) in ids.map({ ($0, loaded[$0]) }) {
-                var evidence = FamilyEvidence()
-                evidence.add(contents)
-                // What was granted without evidence cannot be split off.
-                let isLasting = contents.grants.contains { contents.variants[$0.transaction] == nil }
-                let basis = ClaimBasis(contents.variants.keys, evidence).union(ClaimBasis(isLasting: isLasting)).json
-                try connection.write(
-                    """
-                    UPDATE families SET account = $2, basis = $4, lifecycle = NULL WHERE id = $1 AND account = $3
-                    """, [.integer(family), .text(other), .text(account), .text(basis)])
-                try connection.write(
-                    """
-                    INSERT INTO transfers (family_id, from_account, to_account, reason, transferred_at)
-                    VALUES ($1, $2, $3, $4, $5)
-                    """, [.integer(family), .text(account), .text(other), .text(reason), SQLValue(now)])
-                let items = items(contents, at: now)
-                let grants = contents.grants.sorted { $0.transaction < $1.transaction }
-                for grant in grants where grant.account.hasSameBytes(as: account) {
-                    try connection.write(
-                        """
-                        UPDATE grants SET account = $4, changed_at = $5
-                        WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3
-                        """, grant.transaction.columns + [.text(other), SQLValue(now)])
-                    let item = items[grant.transaction]
-                    var (taken, given) = (grant, grant)
-                    (taken.quantity, taken.seats, given.account) = (0, nil, other)
-                    // Both accounts can have had a part of one period.
-                    if evidence.purchases.contains(where: \.isOneOfSeveral), contents.variants[grant.transaction] != nil
-                    {
-                        try connection.remember(grant.transaction, dueAt: now)
-                    }
-                    if grant.quantity > 0 {
-                        events.append(taken.event(.revoked, .transfer, item, before: grant.quantity, at: now))
-                    }
-                    // The account that gets a purchase back may know it from before it was forgotten, and not know of a
-                    // refund since.
-                    let kind = grant.quantity > 0 ? LedgerEvent.Kind.granted : .revoked
-                    var told = given.event(kind, .transfer, item, before: 0, at: now)
-                    if policy.orders != nil, let token = told.token, tokens.contains(token) {
-                        told.accountToken = token
-                    }
-                    events.append(told)
-                }
+            _ = try connection.settle(Submission(), numbers: ids, isWhole: true, policy, .transfer, at: now) {
+                (decision) throws(LedgerError) in
+                decision.transfer(from: account, to: other, reason: reason, moving: tokens)
             }
-            if policy.lifecycleEvents {
-                let known = BroughtEvidence(related: try connection.onePurchase(ofEach: ids))
-                var transaction = try LedgerTransaction(recording: known, policy, connection, .transfer, at: now)
-                try transaction.tellLifecycles()
-                for var event in transaction.events {
-                    if policy.orders != nil, let token = event.token, tokens.contains(token),
-                        event.account.hasSameBytes(as: other)
-                    {
-                        event.accountToken = token
-                    }
-                    events.append(event)
-                }
-            }
-            _ = try connection.post(events, policy, at: now)
             if movesTokens { try connection.moveTokens(from: account, to: other) }
             return ids.count
         }
-    }
-
-    /// What the evidence says of the transactions of a family. Of a grant that was recorded without evidence, nothing
-    /// is known.
-    private func items(_ family: FamilyContents, at now: Instant) -> [TransactionKey: Entitlements.Item] {
-        var evidence = FamilyEvidence()
-        evidence.add(family)
-        var items: [TransactionKey: Entitlements.Item] = [:]
-        for item in policy.entitlements(evidence, at: now).items {
-            if let key = PurchaseKeys(item.purchase)?.transaction { items[key] = item }
-        }
-        return items
     }
 
     /// Deletes an account. Its purchases stay spent: no other account can redeem them.
@@ -198,7 +130,7 @@ extension PurchaseLedger {
         let isKnown = try store.write { (connection) throws(LedgerError) in
             try connection.lockAccount(account, .exclusive)
             // Waits for transactions that are about to write the name. Later ones no longer find it.
-            let families = "SELECT id FROM families WHERE id IN (\(Self.familiesOfAccount)) ORDER BY id"
+            let families = "SELECT id FROM families WHERE id IN (\(Self.lineagesOfAccount)) ORDER BY id"
             func ids(_ statement: String) throws(LedgerError) -> Set<Int64> {
                 var ids: Set<Int64> = []
                 for row in try connection.run(statement, [.text(account)]) { ids.insert(try row.integer(0)) }

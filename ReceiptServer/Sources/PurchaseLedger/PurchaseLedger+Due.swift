@@ -1,22 +1,5 @@
 public import AppStoreReceipt
 
-extension SQLConnection {
-    /// Records when the decision about a purchase of an owner changes next if Apple signs nothing more.
-    ///
-    /// A moment that has moved or is gone can leave its row. When it is due, nothing changes, and the row is removed.
-    func remember(_ key: TransactionKey, dueAt date: Instant) throws(LedgerError) {
-        let known = try run(
-            "SELECT due_at FROM due_moments WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3",
-            key.columns)
-        if let row = known.first, try row.date(0) == date { return }
-        try write(
-            """
-            INSERT INTO due_moments VALUES ($1, $2, $3, $4)
-            ON CONFLICT (environment, bundle_id, transaction_id) DO UPDATE SET due_at = excluded.due_at
-            """, key.columns + [SQLValue(date)])
-    }
-}
-
 extension PurchaseLedger {
     /// Grants what has begun, and takes back what was refunded with a date that was in the future. ``EventDelivery``
     /// calls it.
@@ -50,8 +33,9 @@ extension PurchaseLedger {
     func settleMigrated(_ marked: [SQLRow], at now: Instant) { for row in marked { try? settle(row, at: now) } }
 
     private func settle(_ due: SQLRow, at now: Instant) throws(LedgerError) {
-        let key = Array(due.values.prefix(3))
-        let cause = try due.integer(3) == SeatTables.mark ? LedgerEvent.Cause.migration : .beginning
+        let transaction = try due.transactionKey
+        let key = transaction.columns
+        let cause = try due.integer("due_at") == SeatTables.mark ? LedgerEvent.Cause.migration : .beginning
         let notices = try store.write { [policy] (connection) throws(LedgerError) in
             let found = try connection.run(
                 """
@@ -59,19 +43,23 @@ extension PurchaseLedger {
                 WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3
                 ORDER BY CASE WHEN \(SeatTables.isAssigned) THEN 0 ELSE 1 END LIMIT 1
                 """, key)
-            var purchases: [SignedPurchase] = []
+            var purchases: [SubmittedPurchase] = []
             if let stored = found.first {
                 var purchase: Purchase = try StoredJSON.decode(stored.text(1))
                 purchase.signedDate = try stored.date(0)
-                purchases.append(SignedPurchase(purchase))
+                purchases.append(SubmittedPurchase(purchase))
             }
-            // The evidence is known: this locks the family, and asks again what it means.
-            var transaction = try LedgerTransaction(
-                recording: BroughtEvidence(purchases), policy, connection, cause, at: now)
-            try connection.write(
-                "DELETE FROM due_moments WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3", key)
-            try transaction.settle()
-            return transaction.notices
+            let settled = try connection.settle(Submission(purchases), policy, cause, at: now) {
+                (decision) throws(LedgerError) in
+                let isKnown = decision.removeDueDate(of: transaction)
+                decision.settle()
+                return isKnown
+            }
+            if !settled.result {
+                try connection.write(
+                    "DELETE FROM due_moments WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3", key)
+            }
+            return settled.effects.notices
         }
         report(notices)
     }

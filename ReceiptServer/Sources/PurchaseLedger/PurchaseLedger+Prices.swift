@@ -21,20 +21,28 @@ extension PurchaseLedger {
                     continue
                 }
                 guard let evidence = kept.flatMap(verify) else { continue }
-                let purchases = BroughtEvidence(evidence).purchases.map(\.signed.purchase).filter { $0.price != nil }
+                let purchases = Submission(evidence).purchases.map(\.signed.purchase).filter { $0.price != nil }
                 guard !purchases.isEmpty else { continue }
-                try store.decide(about: purchases.count) { (connection) throws(LedgerError) in
-                    try connection.fillPrices(of: purchases)
+                let isPriced = try store.read { (connection) throws(LedgerError) in
+                    try connection.priceFillings(of: purchases).isEmpty
                 }
+                if isPriced { continue }
+                try store.write { (connection) throws(LedgerError) in try connection.fillPrices(of: purchases) }
             }
         }
     }
 }
 
 extension SQLConnection {
-    /// Fills in the prices of purchases where the tables have the same evidence without one: what says the same, or was
-    /// signed at the same time. Version 0.3.0 stored other members less, too.
+    /// Fills in the prices of purchases where the tables have the same evidence without one.
     func fillPrices(of purchases: [Purchase]) throws(LedgerError) {
+        for statement in try priceFillings(of: purchases) { try write(statement.text, statement.parameters) }
+    }
+
+    /// Returns the statements that fill in prices where the tables have the same evidence without one: what says the
+    /// same, or was signed at the same time. Version 0.3.0 stored other members less, too.
+    func priceFillings(of purchases: [Purchase]) throws(LedgerError) -> [SQLStatement] {
+        var fillings: [SQLStatement] = []
         for var purchase in purchases where purchase.price != nil {
             guard let key = PurchaseKeys(purchase)?.transaction else { continue }
             let rows = try run(
@@ -43,23 +51,25 @@ extension SQLConnection {
                 WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3
                 """, key.columns)
             for row in rows {
-                var known: Purchase = try StoredJSON.decode(row.text(2))
-                known.signedDate = try row.date(1)
+                var known: Purchase = try StoredJSON.decode(row.text("purchase"))
+                known.signedDate = try row.date("signed_date")
                 purchase.statedType = known.statedType
                 guard known.price == nil,
                     known.signedDate == purchase.signedDate || known.saysTheSame(as: purchase)
                 else { continue }
                 known.mergePrice(purchase, signedDate: known.signedDate)
                 // Another transaction can have changed the row.
-                try write(
-                    """
-                    UPDATE evidence SET purchase = $5
-                    WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3 AND variant = $4 AND purchase = $6
-                    """,
-                    try key.columns + [
-                        .integer(row.integer(0)), .text(FamilyEvidence.json(known)), .text(row.text(2)),
-                    ])
+                fillings.append(
+                    SQLStatement(
+                        """
+                        UPDATE evidence SET purchase = $5 WHERE environment = $1 AND bundle_id = $2
+                            AND transaction_id = $3 AND variant = $4 AND purchase = $6
+                        """,
+                        try key.columns + [
+                            .integer(row.integer("variant")), .text(known.evidenceJSON), .text(row.text("purchase")),
+                        ]))
             }
         }
+        return fillings
     }
 }

@@ -176,7 +176,7 @@ public final class PurchaseLedger: Sendable {
         idempotencyKey: String? = nil, at now: Instant = .now
     ) throws(LedgerError) -> Redemption {
         try redeem(
-            BroughtEvidence(evidence), for: account, accountToken: accountToken, idempotencyKey: idempotencyKey,
+            Submission(evidence), for: account, accountToken: accountToken, idempotencyKey: idempotencyKey,
             at: now)
     }
 
@@ -187,29 +187,29 @@ public final class PurchaseLedger: Sendable {
         _ transactions: [Verified<TransactionInfo>], with related: [Verified<TransactionInfo>], for account: String,
         at now: Instant
     ) throws(LedgerError) -> Redemption {
-        func signed(_ transactions: [Verified<TransactionInfo>]) -> [SignedPurchase] {
-            transactions.flatMap { BroughtEvidence(.transaction($0)).purchases }.map(\.signed)
+        func signed(_ transactions: [Verified<TransactionInfo>]) -> [SubmittedPurchase] {
+            transactions.flatMap { Submission(.transaction($0)).purchases }.map(\.signed)
         }
         return try redeem(
-            BroughtEvidence(signed(transactions), related: signed(related)), for: account, accountToken: nil,
+            Submission(signed(transactions), related: signed(related)), for: account, accountToken: nil,
             idempotencyKey: nil, at: now)
     }
 
     private func redeem(
-        _ brought: BroughtEvidence, for account: String, accountToken: AppAccountToken?, idempotencyKey: String?,
+        _ submission: Submission, for account: String, accountToken: AppAccountToken?, idempotencyKey: String?,
         at now: Instant
     ) throws(LedgerError) -> Redemption {
         try LedgerText.check(account, "account")
         if let idempotencyKey { try LedgerText.check(idempotencyKey, "idempotency_key") }
         let request = RedemptionRequest(
-            brought: brought, claim: LedgerTransaction.Claim(account: account, token: accountToken),
+            submission: submission, claim: Claim(account: account, token: accountToken),
             answered: try idempotencyKey.map { (key) throws(LedgerError) in
-                try AnsweredRequest(key, account, accountToken, brought.purchases.map(\.signed.purchase))
+                try AnsweredRequest(key, account, accountToken, submission.purchases.map(\.signed.purchase))
             }, policy: policy, now: now)
-        let answer = try store.decide(
-            about: brought.purchases.count,
-            { (connection) throws(LedgerError) in try RedemptionRequest.answer([request], connection)[0] },
-            else: { () throws(LedgerError) in try store.redeem(request) })
+        let look = try store.read(about: submission.purchases.count) { (connection) throws(LedgerError) in
+            try request.look(connection)
+        }
+        let answer = if let look { look.redemption } else { try store.redeem(request) }
         guard let answer else { throw LedgerError(.idempotencyKeyReused, "") }
         report(answer.notices)
         return answer
@@ -231,30 +231,33 @@ public final class PurchaseLedger: Sendable {
     public func record(
         _ notification: VerifiedNotification, at now: Instant = .now
     ) throws(LedgerError) -> [LedgerEvent] {
-        let brought = BroughtEvidence(.notification(notification))
-        if notification.isUnnamed, brought.purchases.isEmpty, brought.renewals.isEmpty {
+        let submission = Submission(.notification(notification))
+        if notification.isUnnamed, submission.purchases.isEmpty, submission.renewals.isEmpty {
             try store.write { (connection) throws(LedgerError) in
                 _ = try connection.keepUnnamed(notification, at: now)
             }
             return []
         }
-        let (notices, told) = try store.decide(about: brought.purchases.count) {
+        // Apple sends many more than once.
+        let isKnown = try store.read(about: submission.purchases.count) { (connection) throws(LedgerError) in
+            try connection.isKnown(notification)
+        }
+        if isKnown { return [] }
+        let (notices, posted) = try store.write {
             [policy] (connection) throws(LedgerError) -> (LedgerNotices, [LedgerEvent]) in
-            guard try connection.isNew(notification, brought.purchases.first?.signed.purchase, at: now) else {
+            guard try connection.isNew(notification, submission.purchases.first?.signed.purchase, at: now) else {
                 return (LedgerNotices(), [])
             }
-            var transaction = try LedgerTransaction(
-                recording: brought, policy, connection, .notification, at: now)
-            let told = try transaction.settle(after: notification)
+            let settled = try connection.settle(notification, submission, policy, .notification, at: now)
             if let questions = policy.questions {
-                for key in brought.purchases.compactMap(\.keys?.transaction) {
+                for key in submission.purchases.compactMap(\.keys?.transaction) {
                     try connection.heard(key, questions, policy.surroundings, at: now)
                 }
             }
-            return (transaction.notices, told)
+            return (settled.effects.notices, settled.posted)
         }
         report(notices)
-        return told
+        return posted
     }
 
     // MARK: Questions
@@ -275,25 +278,20 @@ public final class PurchaseLedger: Sendable {
     ) throws(LedgerError) -> Entitlements {
         try LedgerText.check(account, "account")
         return try store.read { (connection) throws(LedgerError) in
-            // All of a family is in one environment.
+            // All of a lineage is in one environment.
             let rows = try connection.run(
                 """
-                SELECT id, account FROM families WHERE id IN (\(Self.familiesOfAccount))
+                SELECT id FROM families WHERE id IN (\(Self.lineagesOfAccount))
                 AND EXISTS (SELECT 1 FROM identifiers WHERE family_id = families.id AND environment = $2)
                 """, [.text(account), .text(environment.rawValue)])
-            var isOwned: [Int64: Bool] = [:]
-            for row in rows {
-                isOwned[try row.integer(0)] = try row.optionalText(1)?.hasSameBytes(as: account) ?? false
-            }
-            var evidence = FamilyEvidence()
+            let lineages = try connection.lineages(rows.map { (row) throws(LedgerError) in try row.integer("id") })
             var owned: Set<TransactionKey> = []
             var grants: [TransactionKey: Grant] = [:]
-            for (family, contents) in try FamilyContents.load(Array(isOwned.keys), connection) {
-                evidence.add(contents)
-                if isOwned[family] == true { owned.formUnion(contents.variants.keys) }
-                for grant in contents.grants { grants[grant.transaction] = grant }
+            for lineage in lineages {
+                if lineage.isOwned(by: account) { owned.formUnion(lineage.evidence.keys) }
+                grants.merge(lineage.grants) { first, _ in first }
             }
-            return policy.entitlements(evidence, at: date) { [policy] items in
+            return policy.rules.entitlements(of: lineages, at: date) { [policy] items in
                 let keys = Grant.keys(
                     of: items.compactMap { item in PurchaseKeys(item.purchase).map { ($0.transaction, item) } })
                 let granted = keys.compactMap { grants[$0] }
@@ -301,7 +299,7 @@ public final class PurchaseLedger: Sendable {
                     granted.isEmpty
                     ? !owned.isDisjoint(with: keys)
                     : granted.contains { $0.account.hasSameBytes(as: account) && !$0.isTakenBack }
-                return !isTheirs || !policy.isForSale(items[0].productID)
+                return !isTheirs || !policy.rules.isForSale(items[0].productID)
             }
         }
     }
@@ -340,19 +338,16 @@ public final class PurchaseLedger: Sendable {
                 """, key.columns)
             guard let row = found.first, let owner = try row.optionalText(0) else { return nil }
             guard try row.integer(2) > 0 else { return owner }
-            // Of two families that turned out to be one, each account keeps what it was granted.
-            let family = try row.integer(1)
-            guard let contents = try FamilyContents.load([family], connection)[family] else { return owner }
-            var evidence = FamilyEvidence()
-            evidence.add(contents)
-            let items = policy.entitlements(evidence, at: policy.surroundings.date()).items.compactMap { item in
+            // Of two lineages that turned out to be one, each account keeps what it was granted.
+            guard let lineage = try connection.lineages([row.integer(1)]).first else { return owner }
+            let items = policy.rules.entitlements(of: [lineage], at: policy.surroundings.date()).items.compactMap {
+                item in
                 PurchaseKeys(item.purchase).map { (key: $0.transaction, item: item) }
             }
             guard let own = items.first(where: { $0.key == key })?.item else { return owner }
             let first = UTF8Bytes(own.firstTransactionID)
             let keys = Grant.keys(of: items.filter { UTF8Bytes($0.item.firstTransactionID) == first })
-            let grants = contents.grants.filter { keys.contains($0.transaction) }
-            return grants.min { $0.transaction < $1.transaction }?.account ?? owner
+            return keys.sorted().lazy.compactMap { lineage.grants[$0]?.account }.first ?? owner
         }
     }
 }

@@ -3,8 +3,8 @@ import StrictText
 
 /// A request to redeem evidence.
 struct RedemptionRequest: Sendable {
-    let brought: BroughtEvidence
-    let claim: LedgerTransaction.Claim
+    let submission: Submission
+    let claim: Claim
     /// With an idempotency key.
     let answered: AnsweredRequest?
     let policy: LedgerPolicy
@@ -12,79 +12,118 @@ struct RedemptionRequest: Sendable {
     /// The number of the import whose line it is: the backend knows what it grants.
     var `import`: Int64?
 
+    /// Requests that were decided one after the other.
+    private struct Decided {
+        var lineages: Lineages
+        var effects = LedgerDecision.Effects()
+        /// What is answered, but for its number; `nil` for a request whose idempotency key belongs to another.
+        var answers: [(redemption: Redemption?, isRepeated: Bool)] = []
+    }
+
     /// Answers requests that have no transaction, and no idempotency key of an account, in common, as if one ran after
     /// the other: one load, a decision for each, one write.
     ///
-    /// All locks are taken before, and in the order of ``Families``, or two groups could wait for each other.
+    /// All locks are taken before, and in the order of ``LineageLoader``, or two groups could wait for each other.
     ///
     /// - Returns: The answers; `nil` for a request whose idempotency key belongs to another.
-    /// - Throws: A conflict also if two requests are about one family. Run them alone.
+    /// - Throws: A conflict also if two requests are about one lineage. Run them alone.
     static func answer(
         _ requests: [RedemptionRequest], _ connection: any SQLConnection
     ) throws(LedgerError) -> [Redemption?] {
-        guard let now = requests.map(\.now).max(), let policy = requests.first?.policy else {
-            return []
-        }
+        guard let now = requests.map(\.now).max(), let policy = requests.first?.policy else { return [] }
         try connection.lockAccounts(requests.map(\.claim.account))
-        let questions = requests.compactMap { $0.answered?.question }
-        // A snapshot says the same at any time.
-        let early =
-            connection.isSnapshot ? questions + requests.map { SQLStatement.sequence(of: $0.claim.account) } : []
-        let families = try Families(
-            of: requests.map(\.brought), connection, at: now,
-            usingTokens: requests.contains { $0.policy.orders != nil },
-            whole: requests.contains { $0.policy.lifecycleEvents }, asking: early)
-        let numbers = requests.map { families.numbers(of: $0.brought) }
-        guard Set(numbers.joined()).count == numbers.reduce(0, { $0 + $1.count }) else { throw .conflict }
-        var records = try connection.isSnapshot ? families.answers[...] : connection.run(questions)[...]
-        var answers: [[TransactionOutcome]?] = []
-        var repeated: [Redemption?] = []
-        var events: [LedgerEvent] = []
-        var transactions: [LedgerTransaction] = []
-        for (request, numbers) in zip(requests, numbers) {
-            // What the evidence says counts, whatever the answer is.
-            var transaction = try LedgerTransaction(
-                recording: request.brought, families, numbers, request.policy, connection, .redeem, at: request.now)
-            transaction.importRun = request.import
-            let record = try request.answered?.record(records.popFirst() ?? []) ?? .none
-            if case .none = record {
-                answers.append(try transaction.redeem(request.claim))
-            } else {
-                try transaction.decide()
-                answers.append(nil)
-            }
-            if case .answer(let answer) = record { repeated.append(answer) } else { repeated.append(nil) }
-            events += transaction.events
-            transactions.append(transaction)
-            GroupPoint.member.pass()
-        }
-        let sequences =
-            try connection.isSnapshot && events.isEmpty
-            ? families.answers.suffix(requests.count).map(SQLStatement.sequence)
-            : connection.post(
-                events, closingOrdersOf: transactions.flatMap(\.newPurchases),
-                answering: requests.map(\.claim.account), policy, at: now
-            ).numbers
-        let redemptions = requests.indices.map { number in
-            var redemption =
-                answers[number].map { Redemption(outcomes: $0, sequence: sequences[number], isRepeated: false) }
-                ?? repeated[number]
-            redemption?.notices = transactions[number].notices
-            return redemption
+        var loader = LineageLoader(
+            connection: connection, submissions: requests.map(\.submission), policy: policy, now: now)
+        loader.statements = requests.compactMap { $0.answered?.question }
+        let loaded = try loader.load()
+        let decided = try decide(requests, loaded)
+        let numbers = try connection.apply(
+            decided.effects, from: loaded.stored, to: decided.lineages, policy, .redeem,
+            answering: requests.map(\.claim.account), isImport: requests.contains { $0.import != nil }, at: now
+        ).numbers
+        let redemptions = zip(decided.answers, numbers).map { answer, number in
+            answer.redemption?.numbered(answer.isRepeated ? nil : number)
         }
         // A new row waits for another transaction that has the same key: this is a lock, too.
         let recorded = zip(requests, redemptions).compactMap { request, redemption in
             request.answered.map { (request, $0, redemption) }
         }
         for case (let request, let answered, let redemption?) in recorded.sorted(by: { $0.1 < $1.1 })
-        where !redemption.isRepeated {
-            try answered.record(redemption, connection, at: request.now)
-        }
-        for (request, transaction) in zip(requests, transactions) {
-            // What is imported was granted long ago.
-            let questions = transaction.questions.filter { request.import == nil || $0.reason == .ending }
-            try connection.ask(questions, at: request.now)
-        }
+        where redemption.isRecordable { try answered.record(redemption, connection, at: request.now) }
         return redemptions
+    }
+
+    /// What a snapshot answers.
+    struct Look {
+        /// `nil` if the idempotency key belongs to another request.
+        let redemption: Redemption?
+    }
+
+    /// Answers from a snapshot: nothing is locked, and nobody waits for a disk.
+    ///
+    /// The contents of a snapshot are durable. Anything else that happens meanwhile counts as later, because the
+    /// answer's number comes from the same snapshot.
+    ///
+    /// - Returns: `nil` if there is something to record.
+    func look(_ connection: any SQLConnection) throws(LedgerError) -> Look? {
+        var loader = LineageLoader(connection: connection, submissions: [submission], policy: policy, now: now)
+        loader.statements = [answered?.question, .sequence(of: claim.account)].compactMap(\.self)
+        guard let loaded = try loader.look() else { return nil }
+        let decided = try Self.decide([self], loaded)
+        guard try connection.isUnchanged(decided.effects, from: loaded.stored, to: decided.lineages, policy, at: now)
+        else { return nil }
+        let answer = decided.answers[0]
+        let number = answer.isRepeated ? nil : try SQLStatement.sequence(loaded.answers.last ?? [])
+        let redemption = answer.redemption?.numbered(number)
+        return answered != nil && redemption?.isRecordable ?? false ? nil : Look(redemption: redemption)
+    }
+
+    private static func decide(
+        _ requests: [RedemptionRequest], _ loaded: LineageLoader.Loaded
+    ) throws(LedgerError) -> Decided {
+        guard Set(loaded.numbers.joined()).count == loaded.numbers.reduce(0, { $0 + $1.count }) else {
+            throw .conflict
+        }
+        var decided = Decided(lineages: loaded.gathered)
+        var records = loaded.answers[...]
+        for (request, numbers) in zip(requests, loaded.numbers) {
+            // What the evidence says counts, whatever the answer is.
+            var decision = LedgerDecision(
+                request.submission, about: numbers, in: decided.lineages, request.policy.rules, .redeem,
+                import: request.import, at: request.now)
+            let record = try request.answered?.record(records.popFirst() ?? []) ?? .none
+            switch record {
+            case .none:
+                let outcomes = decision.redeem(request.claim)
+                decided.answers.append((Redemption(outcomes: outcomes, sequence: 0, isRepeated: false), false))
+            case .answer(let redemption):
+                decision.settle()
+                decided.answers.append((redemption, true))
+            case .anotherRequest:
+                decision.settle()
+                decided.answers.append((nil, false))
+            }
+            decided.answers[decided.answers.count - 1].redemption?.notices = decision.effects.notices
+            decided.lineages = decision.lineages
+            decided.effects += decision.effects
+            GroupPoint.member.pass()
+        }
+        return decided
+    }
+}
+
+extension Redemption {
+    /// Whether it is to be recorded for its idempotency key: it cannot change for the better. Evidence without
+    /// purchases, such as a new receipt, can have some later.
+    fileprivate var isRecordable: Bool {
+        !isRepeated && !outcomes.isEmpty
+            && outcomes.allSatisfy { $0.outcome == .granted || $0.outcome == .alreadyYours }
+    }
+
+    /// - Parameter number: `nil` to keep that of a recorded answer.
+    fileprivate func numbered(_ number: Int64?) -> Redemption {
+        var redemption = Redemption(outcomes: outcomes, sequence: number ?? sequence, isRepeated: isRepeated)
+        redemption.notices = notices
+        return redemption
     }
 }

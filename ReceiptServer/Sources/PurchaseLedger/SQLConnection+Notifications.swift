@@ -16,11 +16,6 @@ extension SQLConnection {
             return true
         }
         let environment = SQLValue.text(payload.environment?.rawValue ?? "")
-        if isSnapshot {
-            let known = try run(
-                "SELECT 1 FROM notifications WHERE environment = $1 AND uuid = $2", [environment, .text(uuid)])
-            guard known.isEmpty else { return false }
-        }
         func text(_ text: String?) -> SQLValue { SQLValue(text.flatMap { LedgerText.isStorable($0) ? $0 : nil }) }
         let rows = try run(
             """
@@ -32,5 +27,46 @@ extension SQLConnection {
                 purchase == nil ? SQLValue(payload.object.text) : .null,
             ])
         return !rows.isEmpty
+    }
+
+    /// Returns whether a notification has arrived before. One without a UUID has no name under which it is known.
+    func isKnown(_ notification: VerifiedNotification) throws(LedgerError) -> Bool {
+        let payload = notification.notification.payload
+        guard let uuid = payload.notificationUUID, LedgerText.isStorable(uuid) else { return false }
+        if notification.isUnnamed {
+            return try !run("SELECT 1 FROM unnamed_notifications WHERE uuid = $1", [.text(uuid)]).isEmpty
+        }
+        return try !run(
+            "SELECT 1 FROM notifications WHERE environment = $1 AND uuid = $2",
+            [.text(payload.environment?.rawValue ?? ""), .text(uuid)]
+        ).isEmpty
+    }
+
+    /// Settles what a notification says.
+    func settle(
+        _ notification: VerifiedNotification, _ submission: Submission, _ policy: LedgerPolicy,
+        _ cause: LedgerEvent.Cause, at now: Instant
+    ) throws(LedgerError) -> Settled<Void> {
+        let isNewest = try isNewestAboutRefund(notification, submission, policy)
+        return try settle(submission, policy, cause, at: now) { (decision) throws(LedgerError) in
+            decision.settle()
+            decision.notifyRefund(notification, isNewest: isNewest)
+        }
+    }
+
+    /// Whether no notification about the same request for a refund is known that Apple signed later.
+    func isNewestAboutRefund(
+        _ notification: VerifiedNotification, _ submission: Submission, _ policy: LedgerPolicy
+    ) throws(LedgerError) -> Bool {
+        guard policy.lifecycleEvents, let type = notification.type,
+            [.consumptionRequest, .refundDeclined].contains(type),
+            let date = notification.signedDate, let key = submission.purchases.first?.keys?.transaction
+        else { return true }
+        return try run(
+            """
+            SELECT 1 FROM notifications WHERE transaction_id = $1 AND environment = $2 AND signed_date > $3
+                AND type IN ('CONSUMPTION_REQUEST', 'REFUND_DECLINED', 'REFUND', 'REFUND_REVERSED') LIMIT 1
+            """, [.text(key.transactionID.string), .text(key.environment.rawValue), SQLValue(date)]
+        ).isEmpty
     }
 }

@@ -174,7 +174,7 @@ import Testing
     @Test(arguments: Place.available)
     func `a period of a divided subscription is adjusted, and its neighbours are not`(_ place: Place) throws {
         var policy = LedgerPolicy()
-        policy.wholeFamilyLimit = 2
+        policy.wholeLineageLimit = 2
         try place.withLedger(policy) { ledger in
             var history = PurchaseHistory(bundleID: Minted.bundleID)
             let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))

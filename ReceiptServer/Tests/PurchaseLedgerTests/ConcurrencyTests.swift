@@ -241,15 +241,16 @@ import Testing
         try ledgers[0].transfer(from: "anna", to: "carl", reason: "support", at: day(1))
         try ledgers[0].transfer(from: "carl", to: "anna", reason: "support", at: day(1))
         history.refund(pro, at: day(2))
-        let refunded = try history.evidence(pro, signedAt: day(3)).purchases.map { SignedPurchase($0) }
+        let refunded = try history.evidence(pro, signedAt: day(3)).purchases.map { SubmittedPurchase($0) }
         let thread = Thread { _ = try? ledgers[1].deleteAccount(forgotten) }
         try ledgers[0].store.write { (connection) throws(LedgerError) in
-            var transaction = try LedgerTransaction(
-                recording: BroughtEvidence(refunded), ledgers[0].policy, connection, .notification, at: day(3))
-            thread.start()
-            // The other has time to come to the end, or to what it waits for.
-            usleep(500_000)
-            try transaction.settle()
+            _ = try connection.settle(Submission(refunded), ledgers[0].policy, .notification, at: day(3)) {
+                (decision) throws(LedgerError) in
+                thread.start()
+                // The other has time to come to the end, or to what it waits for.
+                usleep(500_000)
+                decision.settle()
+            }
         }
         while !thread.isFinished { usleep(1000) }
         #expect(try tables(with: forgotten, ledgers[0]) == [])

@@ -145,7 +145,7 @@ import Testing
             let coins = try history.evidence(bought, signedAt: day(1))
             let requests = ["anna", "ben"].map { account in
                 RedemptionRequest(
-                    brought: BroughtEvidence(coins), claim: LedgerTransaction.Claim(account: account, token: nil),
+                    submission: Submission(coins), claim: Claim(account: account, token: nil),
                     answered: nil, policy: LedgerPolicy(), now: day(1))
             }
             let error = #expect(throws: LedgerError.self) {
@@ -241,7 +241,7 @@ import Testing
                 // What is granted already locks no account.
                 _ = try ledgers[0].redeem(coins, for: account, at: day(1))
                 return RedemptionRequest(
-                    brought: BroughtEvidence(coins), claim: LedgerTransaction.Claim(account: account, token: nil),
+                    submission: Submission(coins), claim: Claim(account: account, token: nil),
                     answered: try AnsweredRequest("key", account, nil, coins.purchases.map(\.purchase)),
                     policy: LedgerPolicy(), now: day(1))
             }

@@ -100,7 +100,7 @@ import TrialSupport
         let count = Sampling.count("lifecycle-histories" + (place == .sqlite ? "" : "-postgresql"))
         var policy = Self.policy
         for number in 0..<count {
-            policy.wholeFamilyLimit = number % 4 == 0 ? 24 : 1
+            policy.wholeLineageLimit = number % 4 == 0 ? 24 : 1
             // Of some, the owner is known late.
             let claimed = [day(0), day(0), day(Double.random(in: 1...400, using: &generator))].randomElement(
                 using: &generator)

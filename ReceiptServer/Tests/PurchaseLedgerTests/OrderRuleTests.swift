@@ -460,7 +460,7 @@ import Testing
         _ place: Place
     ) throws {
         var policy = policy()
-        policy.wholeFamilyLimit = 2
+        policy.wholeLineageLimit = 2
         try place.withLedger(policy) { ledger in
             _ = try ledger.token(for: "anna", storing: Self.annas)
             var history = history(Self.annas)

@@ -71,7 +71,7 @@ struct OrdersModel {
         for purchase in evidence.purchases {
             guard let item = items.first(where: { $0.transactionID == purchase.transactionID }) else { continue }
             let family = item.originalTransactionID
-            guard owners[family] == nil, policy.isForSale(item.productID), missing(item, isReceipt) == nil,
+            guard owners[family] == nil, policy.rules.isForSale(item.productID), missing(item, isReceipt) == nil,
                 isFor(item.purchase) == true || !forOthers.contains(family)
             else { continue }
             owners[family] = account
@@ -100,7 +100,7 @@ struct OrdersModel {
             return own.contains { $0.quantity > 0 } ? .alreadyYours : .revoked
         }
         if let owner = owners[item.originalTransactionID], owner != account { return .belongsToAnother }
-        if !policy.isForSale(item.productID) { return .notForSale }
+        if !policy.rules.isForSale(item.productID) { return .notForSale }
         if owners[item.originalTransactionID] == nil { return missing(item, isReceipt) ?? .notYours }
         switch item.access {
         case .notYet: return .tooEarly
@@ -228,7 +228,7 @@ struct OrdersModel {
 
     /// R1, R14
     private mutating func claimByTokens(_ families: Set<String>, at now: Instant) {
-        for item in byDate(items(families, at: now)) where policy.isForSale(item.productID) {
+        for item in byDate(items(families, at: now)) where policy.rules.isForSale(item.productID) {
             guard owners[item.originalTransactionID] == nil, let holder = holder(of: item.purchase) else { continue }
             owners[item.originalTransactionID] = holder.account
         }
@@ -239,7 +239,7 @@ struct OrdersModel {
         grant(items, brought, at: now)
         for family in families { decided[family] = now }
         // R5
-        for item in byDate(items) where policy.isForSale(item.productID) {
+        for item in byDate(items) where policy.rules.isForSale(item.productID) {
             guard let token = item.purchase.appAccountToken, let holder = holder(of: item.purchase), !holder.isRetired,
                 let owner = owners[item.originalTransactionID], owner != holder.account,
                 told.insert(Place(token: token, family: item.originalTransactionID)).inserted
@@ -258,7 +258,7 @@ struct OrdersModel {
             let existing = group.map(\.transactionID).filter { grants[$0] != nil }
             for id in existing { grants[id] = .init(account: grants[id]?.account ?? "", quantity: quantity) }
             guard existing.isEmpty, item.access.isGrantable || item.access == .lengthUnknown,
-                let account = owners[item.originalTransactionID], policy.isForSale(item.productID)
+                let account = owners[item.originalTransactionID], policy.rules.isForSale(item.productID)
             else { continue }
             grants[item.transactionID] = .init(account: account, quantity: quantity)
             close(item, account, at: now)

@@ -236,7 +236,7 @@ import Testing
         try place.withLedger { ledger in
             let refund: [String: JSONValue?] = ["revocationDate": .integer(day(1).millisecondsSince1970)]
             _ = try ledger.redeem(coins(signed: 2, refund), for: "anna", at: day(10))
-            for number in 0..<(FamilyEvidence.maximumVariantCount + 1) {
+            for number in 0..<(Lineage.maximumVariantCount + 1) {
                 let price = JSONValue.integer(Int64(number))
                 _ = try ledger.redeem(coins(signed: 1, ["price": price]), for: "anna", at: day(10))
             }

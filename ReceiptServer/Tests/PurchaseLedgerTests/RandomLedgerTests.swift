@@ -15,7 +15,7 @@ import Testing
         for first in stride(from: 0, to: count, by: 25) {
             var policy = LedgerPolicy()
             // Most subscriptions are divided as soon as they have two periods.
-            policy.wholeFamilyLimit = Int.random(in: 0..<4, using: &generator) == 0 ? 24 : 1
+            policy.wholeLineageLimit = Int.random(in: 0..<4, using: &generator) == 0 ? 24 : 1
             try place.withLedger(policy) { ledger in
                 for customer in 1...min(25, count - first) {
                     try compare(ledger, customer: customer, using: &generator)

@@ -313,7 +313,7 @@ import Testing
         var generator = SeededGenerator("\(place)")
         for _ in 0..<Sampling.count("seat-histories" + (place == .sqlite ? "" : "-postgresql")) {
             var policy = LedgerPolicy()
-            policy.wholeFamilyLimit = Bool.random(using: &generator) ? 24 : 1
+            policy.wholeLineageLimit = Bool.random(using: &generator) ? 24 : 1
             try place.withLedger(policy) { (ledger) throws in
                 var told: [String] = []
                 var model = LedgerModel()
@@ -502,8 +502,8 @@ import Testing
                 }
             let requests = evidence.enumerated().map { number, evidence in
                 RedemptionRequest(
-                    brought: BroughtEvidence(evidence),
-                    claim: LedgerTransaction.Claim(account: number == 0 ? "anna" : "other \(number)", token: nil),
+                    submission: Submission(evidence),
+                    claim: Claim(account: number == 0 ? "anna" : "other \(number)", token: nil),
                     answered: nil, policy: ledger.policy, now: day(12))
             }
             _ = try ledger.store.write { (connection) throws(LedgerError) in

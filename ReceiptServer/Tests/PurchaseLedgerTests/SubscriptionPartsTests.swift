@@ -1,5 +1,6 @@
 @_spi(Ledger) import AppStoreReceipt
 import AppStoreReceiptTesting
+@testable import LedgerCore
 @testable import PurchaseLedger
 import Sampling
 import SeededRandom
@@ -13,10 +14,10 @@ import Testing
         var dividedCount = 0
         for _ in 0..<Sampling.count("subscription-parts") {
             let purchases = randomPurchases(using: &generator)
-            var variants: [TransactionKey: [FamilyEvidence.Variant]] = [:]
+            var variants: [TransactionKey: [Lineage.Variant]] = [:]
             for (number, purchase) in purchases.enumerated() {
                 let key = try #require(PurchaseKeys(purchase)?.transaction)
-                variants[key, default: []].append((Int64(number), purchase))
+                variants[key, default: []].append(Lineage.Variant(number: Int64(number), purchase: purchase))
             }
             let divided = try #require(SubscriptionParts(variants))
             #expect(divided.parts.flatMap(\.transactions).count == variants.count)
@@ -96,7 +97,6 @@ import Testing
         init(_ connection: any SQLConnection) { self.connection = connection }
 
         var dialect: SQLDialect { connection.dialect }
-        var isSnapshot: Bool { connection.isSnapshot }
 
         func run(_ statements: [SQLStatement]) throws(LedgerError) -> [[SQLRow]] {
             let rows = try connection.run(statements)
@@ -124,8 +124,8 @@ import Testing
                 func cost(_ period: Int, _ date: Double) throws -> [Int] {
                     let evidence = try history.evidence(periods[period], signedAt: day(date))
                     let request = RedemptionRequest(
-                        brought: BroughtEvidence(evidence),
-                        claim: LedgerTransaction.Claim(account: "anna", token: nil), answered: nil,
+                        submission: Submission(evidence),
+                        claim: Claim(account: "anna", token: nil), answered: nil,
                         policy: ledger.policy, now: day(date))
                     return try ledger.store.write { (connection) throws(LedgerError) in
                         let counter = Counter(connection)
@@ -195,12 +195,12 @@ import Testing
         var results: [[String]] = []
         for limit in [24, Int.max] {
             var policy = LedgerPolicy()
-            policy.wholeFamilyLimit = limit
+            policy.wholeLineageLimit = limit
             try place.withLedger(policy) { ledger in
                 for _ in 0..<2 { _ = try ledger.redeem(receipt, for: "anna", at: day(270)) }
                 let request = RedemptionRequest(
-                    brought: BroughtEvidence([SignedPurchase(changed)]),
-                    claim: LedgerTransaction.Claim(account: "anna", token: nil), answered: nil, policy: policy,
+                    submission: Submission([SubmittedPurchase(changed)]),
+                    claim: Claim(account: "anna", token: nil), answered: nil, policy: policy,
                     now: day(276))
                 let answer = try #require(try ledger.store.redeem(request))
                 let outcomes = answer.outcomes.map { "\($0.outcome) \($0.quantity) \(String(describing: $0.until))" }
@@ -218,7 +218,7 @@ import Testing
     /// With it, a subscription of three periods is large.
     private static var smallLimit: LedgerPolicy {
         var policy = LedgerPolicy()
-        policy.wholeFamilyLimit = 2
+        policy.wholeLineageLimit = 2
         return policy
     }
 
@@ -319,14 +319,14 @@ extension PurchaseLedger {
             let part: Range<Int64>
         }
         var whole = policy
-        whole.wholeFamilyLimit = .max
+        whole.wholeLineageLimit = .max
         let wholePolicy = whole
         do throws(LedgerError) {
             try store.write { [wholePolicy] (connection) throws(LedgerError) in
                 for row in try connection.run("SELECT id FROM families WHERE subscription IS NOT NULL") {
                     let family = try row.integer(0)
-                    let contents = try FamilyContents.load([family], connection)[family] ?? FamilyContents()
-                    let computed = SubscriptionParts(contents.variants)?.parts ?? []
+                    let evidence = try connection.lineages([family]).first?.evidence ?? [:]
+                    let computed = SubscriptionParts(evidence)?.parts ?? []
                     let rows = try connection.run(
                         """
                         SELECT environment, bundle_id, transaction_id, begins_at, ends_at FROM periods
@@ -351,10 +351,10 @@ extension PurchaseLedger {
                 try connection.run("UPDATE families SET subscription = NULL")
                 let question = "SELECT transaction_id, account, quantity, until FROM grants ORDER BY transaction_id"
                 let before = try connection.run(question).map { "\($0.values)" }
-                var transaction = try LedgerTransaction(
-                    recording: BroughtEvidence(evidence), wholePolicy, connection, .redeem, at: now)
-                try transaction.decide()
-                #expect(transaction.events.isEmpty)
+                let settled = try connection.settle(Submission(evidence), wholePolicy, .redeem, at: now) {
+                    (decision) throws(LedgerError) in decision.settle()
+                }
+                #expect(settled.effects.events.isEmpty)
                 #expect(try connection.run(question).map { "\($0.values)" } == before)
                 throw LedgerError(.notFound, "rolled back")
             }

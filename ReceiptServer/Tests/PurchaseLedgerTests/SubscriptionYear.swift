@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
+@testable import LedgerCore
 @testable import PurchaseLedger
 import Testing
 

@@ -30,7 +30,7 @@ struct ImportBatch {
             case .evidence(_, let evidence):
                 for purchase in evidence.signedPurchases.map(\.purchase) {
                     keys.formUnion(PurchaseKeys(purchase)?.all ?? [])
-                    if let token = AccountTokens.token(of: purchase) { read.insert(token) }
+                    if let token = purchase.accountToken { read.insert(token) }
                 }
             }
         }
@@ -67,7 +67,7 @@ struct ImportBatch {
         let count = if let known = tokenCounts[name] { known } else { try connection.tokenCount(of: account) }
         guard count < PurchaseLedger.maximumTokenCount else { return .conflict("too-many-tokens") }
         notices += try connection.register(
-            AccountTokens.Registration(token: token, account: account, isMade: false), policy, import: run, at: now)
+            TokenRegistration(token: token, account: account, isMade: false), policy, import: run, at: now)
         tokenCounts[name] = count + 1
         return .added
     }
@@ -77,9 +77,10 @@ struct ImportBatch {
     private mutating func add(
         _ evidence: VerifiedEvidence, _ account: String
     ) throws(LedgerError) -> ImportedLine.Result {
-        let brought = BroughtEvidence(evidence)
+        let submission = Submission(evidence)
         var seen: Set<TransactionKey> = []
-        let claimed = brought.claimed.filter { _, keys in keys.map { seen.insert($0.transaction).inserted } ?? false }
+        let claimed = submission.claimed.filter { _, keys in keys.map { seen.insert($0.transaction).inserted } ?? false
+        }
         let known = try connection.known(claimed.compactMap(\.keys?.transaction))
         var notes: [String] = []
         for ((signed, _), known) in zip(claimed, known) {
@@ -93,7 +94,7 @@ struct ImportBatch {
             notes.append(note)
         }
         let request = RedemptionRequest(
-            brought: brought, claim: LedgerTransaction.Claim(account: account, token: nil), answered: nil,
+            submission: submission, claim: Claim(account: account, token: nil), answered: nil,
             policy: policy, now: now, import: run)
         guard let redemption = try RedemptionRequest.answer([request], connection)[0] else {
             throw LedgerError(.storeFailed, "no answer for a line")
@@ -135,40 +136,19 @@ struct ImportBatch {
         guard known.granted == nil else { return ImportedLine.Result(outcome: .known, notes: notes) }
         notes = contradictions.all + notes
         if owners.isEmpty, let note = try otherToken(of: known, spent.account) { notes.insert(note, at: 0) }
-        if found.allSatisfy({ $0.family == nil }) {
-            try insertNew(spent)
-        } else {
-            let isAlone = contradictions.original != nil || known.isOfMember
-            try insert(spent, isAlone ? PurchaseKeys(granted: key) : spent.keys)
-        }
+        let isAlone = contradictions.original != nil || known.isOfMember
+        try insert(spent, isAlone ? PurchaseKeys(granted: key) : spent.keys)
         return ImportedLine.Result(outcome: .added, notes: notes)
     }
 
     private func otherToken(of known: KnownTransaction, _ account: String) throws(LedgerError) -> String? {
-        for token in known.evidence.compactMap(AccountTokens.token) {
+        for token in known.evidence.compactMap(\.accountToken) {
             do throws(LedgerError) { _ = try connection.token(of: account, token) } catch {
                 guard error.code == .tokenTaken else { throw error }
                 return "token: it was bought with the token of another account"
             }
         }
         return nil
-    }
-
-    /// Records an unknown purchase, as almost all lines of a first import do.
-    private func insertNew(_ spent: SpentTransaction) throws(LedgerError) {
-        let number = ClaimOrder.stated.column("$4", connection.dialect)
-        let rows = try connection.run(
-            """
-            INSERT INTO families (account, claimed_at, basis, claim_number)
-            VALUES ($1, $2, $3, \(number.text)) RETURNING id
-            """, [.text(spent.account), SQLValue(spent.date), .text(ClaimBasis.lasting.json)] + number.parameters)
-        guard let row = rows.first else { throw LedgerError(.storeFailed, "no number for a new family") }
-        let family = SQLValue.integer(try row.integer(0))
-        for key in Set(spent.keys.all).sorted() {
-            try connection.write("INSERT INTO identifiers VALUES ($1, $2, $3, $4)", key.columns + [family])
-        }
-        var grants = Grants()
-        try grants.insert(grant(spent), connection, at: spent.date)
     }
 
     private func grant(_ spent: SpentTransaction) -> Grant {
@@ -180,26 +160,15 @@ struct ImportBatch {
     }
 
     private mutating func insert(_ spent: SpentTransaction, _ keys: PurchaseKeys) throws(LedgerError) {
-        let brought = BroughtEvidence(spent: [keys])
-        // Load everything known about the purchase, as if tokens were used.
-        var families = try Families(of: [brought], connection, at: now, usingTokens: true)
-        guard let (family, contents) = families.with(families.numbers(of: brought)).first else { throw .conflict }
-        // Another account claimed it since the line was decided. Decide the line again.
-        guard family.account?.hasSameBytes(as: spent.account) ?? true else { throw .conflict }
-        // A grant without evidence belongs to no part of a divided subscription.
-        if family.subscription != nil { try families.undivide(family.id) }
-        if family.account == nil {
-            try families.claim(family.id, for: spent.account, restingOn: .lasting, in: .stated, at: spent.date)
+        let settled = try connection.settle(
+            Submission(spent: [keys]), isWhole: true, import: run, policy, .redeem, at: now
+        ) { [grant = grant(spent)] (decision) throws(LedgerError) in
+            // Another account claimed it since the line was decided. Decide the line again.
+            guard decision.grantWithoutEvidence(grant, in: .stated, at: spent.date) else { throw .conflict }
+            // There can be events for the account's other purchases, and for a refund that was already known.
+            decision.settle()
         }
-        var grants = Grants()
-        try grants.insert(grant(spent), connection, at: spent.date)
-        guard !contents.variants.isEmpty else { return }
-        // Now post events for the account's other purchases, and for a refund that was already known.
-        let related = BroughtEvidence(related: try connection.onePurchase(ofEach: [family.id]))
-        var transaction = try LedgerTransaction(recording: related, policy, connection, .redeem, at: now)
-        transaction.importRun = run
-        try transaction.settle()
-        notices += transaction.notices
+        notices += settled.effects.notices
     }
 }
 

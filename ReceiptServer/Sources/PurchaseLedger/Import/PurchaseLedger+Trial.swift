@@ -40,9 +40,9 @@ extension PurchaseLedger {
                 if copied.accounts.insert(UTF8Bytes(account)).inserted { accounts.append(account) }
             case .spent(let transaction): keys.formUnion(transaction.keys.all)
             case .evidence(_, let evidence):
-                let brought = BroughtEvidence(evidence)
-                keys.formUnion(brought.keys)
-                tokens.formUnion(brought.purchases.compactMap { AccountTokens.token(of: $0.signed.purchase) })
+                let submission = Submission(evidence)
+                keys.formUnion(submission.keys)
+                tokens.formUnion(submission.purchases.compactMap(\.signed.purchase.accountToken))
             }
         }
         tokens.formUnion(registered)
@@ -64,7 +64,7 @@ extension PurchaseLedger {
                     guard table.name == "evidence" else { continue }
                     for row in rows {
                         let purchase: Purchase = try StoredJSON.decode(row.text(5))
-                        if let token = AccountTokens.token(of: purchase) { all.insert(token) }
+                        if let token = purchase.accountToken { all.insert(token) }
                     }
                 }
             }

@@ -1,15 +1,6 @@
-@_spi(Ledger) package import AppStoreReceipt
+@_spi(Ledger) import AppStoreReceipt
 
 extension AppAccountToken {
-    /// Creates a token from a UUID. Returns `nil` for any other text, and for the nil UUID (RFC 9562, 5.9), which many
-    /// accounts would share.
-    package init?(uuid text: String) {
-        guard let token = AppAccountToken(text),
-            text.utf8.contains(where: { $0 != UInt8(ascii: "0") && $0 != UInt8(ascii: "-") })
-        else { return nil }
-        self = token
-    }
-
     /// Returns a random UUID (RFC 9562, 5.4). It is never derived from the account, because Apple and devices see it.
     static func random(_ surroundings: Surroundings = Surroundings()) -> AppAccountToken {
         let (high, low) = (surroundings.random(), surroundings.random())

@@ -108,7 +108,7 @@ extension PurchaseLedger {
             } else {
                 // Nothing can wait for a token that was just created.
                 _ = try connection.register(
-                    AccountTokens.Registration(token: token, account: account, isMade: true), policy, at: now)
+                    TokenRegistration(token: token, account: account, isMade: true), policy, at: now)
             }
             // Serialize the orders of an account, so that it never exceeds its limit.
             try connection.run(
@@ -277,12 +277,7 @@ extension SQLConnection {
     }
 }
 
-/// A new purchase that was granted, which may have an order.
-struct NewPurchase {
-    let grant: Grant
-    /// The token of the purchase.
-    let token: AppAccountToken?
-
+extension NewPurchase {
     /// Returns the statements that close its order, or record that there is none. The account must be locked.
     ///
     /// DANGEROUS: shops deliver the order that is named, whatever it costs. An order is named only if it is the only

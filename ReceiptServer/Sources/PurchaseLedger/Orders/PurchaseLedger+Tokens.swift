@@ -23,16 +23,20 @@ extension PurchaseLedger {
             throw LedgerError(.invalidText, "token: a UUID that is not nil")
         }
         let made = stored ?? .random(policy.surroundings)
-        let (isNew, token, notices) = try store.decide {
+        // Most accounts have one already.
+        if let known = try store.read({ (connection) throws(LedgerError) in try connection.token(of: account, stored) })
+        {
+            return (known, false)
+        }
+        let (isNew, token, notices) = try store.write {
             [policy] (connection) throws(LedgerError) -> (Bool, AppAccountToken, LedgerNotices) in
             try connection.lockAccount(account, .shared)
             if let known = try connection.token(of: account, stored) { return (false, known, LedgerNotices()) }
-            if connection.isSnapshot { throw .write }
             if stored != nil, try connection.tokenCount(of: account) >= Self.maximumTokenCount {
                 throw LedgerError(.tooManyTokens, "")
             }
             let notices = try connection.register(
-                AccountTokens.Registration(token: made, account: account, isMade: stored == nil), policy, at: now)
+                TokenRegistration(token: made, account: account, isMade: stored == nil), policy, at: now)
             return (true, made, notices)
         }
         report(notices)
@@ -70,39 +74,15 @@ extension SQLConnection {
     ///
     /// - Parameter importRun: The id of the import that contains the line, or `nil` if there is none.
     func register(
-        _ registration: AccountTokens.Registration, _ policy: LedgerPolicy, import importRun: Int64? = nil,
-        at now: Instant
+        _ registration: TokenRegistration, _ policy: LedgerPolicy, import importRun: Int64? = nil, at now: Instant
     ) throws(LedgerError) -> LedgerNotices {
         let waiting = try run(
-            "SELECT family_id FROM waiting_tokens WHERE token = $1", [.text(registration.token.description)])
-        let numbers = try waiting.map { (row) throws(LedgerError) in try row.integer(0) }
-        let brought = BroughtEvidence(try onePurchase(ofEach: numbers))
-        let families = try Families(of: [brought], self, at: now, usingTokens: true, registering: registration)
-        var transaction = try LedgerTransaction(
-            recording: brought, families, families.numbers(of: brought), policy, self, .token, at: now)
-        transaction.importRun = importRun
-        try transaction.settle()
-        return transaction.notices
-    }
-
-    /// Returns a stored purchase of each lineage, for finding and locking the lineage.
-    func onePurchase(ofEach families: [Int64]) throws(LedgerError) -> [SignedPurchase] {
-        let rows = try run(
-            families.map { family in
-                SQLStatement(
-                    """
-                    SELECT evidence.signed_date, evidence.purchase FROM identifiers
-                    JOIN evidence ON evidence.environment = identifiers.environment
-                        AND evidence.bundle_id = identifiers.bundle_id
-                        AND evidence.transaction_id = identifiers.transaction_id
-                    WHERE identifiers.family_id = $1 LIMIT 1
-                    """, [.integer(family)])
-            })
-        return try rows.joined().map { (row) throws(LedgerError) in
-            var purchase: Purchase = try StoredJSON.decode(row.text(1))
-            purchase.signedDate = try row.date(0)
-            return SignedPurchase(purchase)
-        }
+            "SELECT family_id FROM waiting_tokens WHERE token = $1", [.text(registration.token.description)]
+        ).map { (row) throws(LedgerError) in try row.integer("family_id") }
+        let settled = try settle(
+            Submission(), numbers: waiting, registering: registration, import: importRun, policy, .token, at: now
+        ) { (decision) throws(LedgerError) in decision.settle() }
+        return settled.effects.notices
     }
 
     /// Keeps the tokens of a deleted account (R13).

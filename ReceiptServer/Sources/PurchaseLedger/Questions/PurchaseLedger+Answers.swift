@@ -15,20 +15,21 @@ extension PurchaseLedger {
         answered transactions: [Verified<TransactionInfo>], _ renewals: [Verified<RenewalInfo>] = [],
         confirming asked: String? = nil, about app: AskedApp, at now: Instant
     ) throws(LedgerError) -> Bool {
-        let brought = BroughtEvidence(
-            transactions.compactMap(\.purchase).map(SignedPurchase.init), renewals.map(\.renewal))
-        let share = WorkShare(weight: max(1, brought.purchases.count))
-        let (notices, isChange) = try store.write(share) { [policy] (connection) throws(LedgerError) in
-            var transaction = try LedgerTransaction(recording: brought, policy, connection, .reconciliation, at: now)
-            try transaction.settle()
-            var confirmed = Set(brought.purchases.compactMap(\.keys?.transaction))
+        let submission = Submission(
+            transactions.compactMap(\.purchase).map(SubmittedPurchase.init), renewals.map(\.renewal))
+        let share = WorkShare(weight: max(1, submission.purchases.count))
+        let effects = try store.write(share) { [policy] (connection) throws(LedgerError) in
+            let settled = try connection.settle(submission, policy, .reconciliation, at: now) {
+                (decision) throws(LedgerError) in decision.settle()
+            }
+            var confirmed = Set(submission.purchases.compactMap(\.keys?.transaction))
             if let asked { confirmed.insert(app.key(asked)) }
             for key in confirmed.sorted() { try connection.confirm(key, at: now) }
             if !confirmed.isEmpty { try connection.countAnswer(about: app, at: now) }
-            return (transaction.notices, transaction.events.contains { $0.lifecycle == nil })
+            return settled.effects
         }
-        report(notices)
-        return isChange
+        report(effects.notices)
+        return effects.events.contains { $0.lifecycle == nil }
     }
 
     /// Records a notification from Apple's history.
@@ -37,33 +38,43 @@ extension PurchaseLedger {
     package func record(
         fromHistory notification: VerifiedNotification, of app: AskedApp, at now: Instant
     ) throws(LedgerError) -> (isNew: Bool, endedUnheard: [String]) {
-        let brought = BroughtEvidence(.notification(notification))
+        let submission = Submission(.notification(notification))
         if notification.isUnnamed {
             let isNew = try store.write { (connection) throws(LedgerError) in
                 try connection.keepUnnamed(notification, at: now)
             }
             return (isNew, [])
         }
-        let keys = Set(brought.purchases.compactMap(\.keys?.transaction)).sorted()
-        let (isNew, ended, notices) = try store.decide {
-            [policy] (connection) throws(LedgerError) -> (Bool, [String], LedgerNotices) in
-            guard try connection.isNew(notification, brought.purchases.first?.signed.purchase, at: now) else {
-                try connection.fillPrices(of: brought.purchases.map(\.signed.purchase))
-                return (false, [], LedgerNotices())
+        let keys = Set(submission.purchases.compactMap(\.keys?.transaction)).sorted()
+        let purchases = submission.purchases.map(\.signed.purchase)
+        let (isKnown, isPriced) = try store.read(about: purchases.count) {
+            (connection) throws(LedgerError) -> (Bool, Bool) in
+            (try connection.isKnown(notification), try connection.priceFillings(of: purchases).isEmpty)
+        }
+        var (isNew, ended, notices) = (false, [String](), LedgerNotices())
+        if !isKnown || !isPriced {
+            (isNew, ended, notices) = try store.write {
+                [policy] (connection) throws(LedgerError) -> (Bool, [String], LedgerNotices) in
+                guard try connection.isNew(notification, purchases.first, at: now) else {
+                    try connection.fillPrices(of: purchases)
+                    return (false, [], LedgerNotices())
+                }
+                let settled = try connection.settle(notification, submission, policy, .reconciliation, at: now)
+                for key in keys { try connection.confirm(key, at: now) }
+                return (true, settled.effects.endedUnheard.map(\.transactionID.string), settled.effects.notices)
             }
-            var transaction = try LedgerTransaction(recording: brought, policy, connection, .reconciliation, at: now)
-            try transaction.settle(after: notification)
-            for key in keys { try connection.confirm(key, at: now) }
-            return (true, transaction.endedUnheard.map(\.transactionID.string), transaction.notices)
         }
         report(notices)
         if !isNew, let confirm = policy.questions?.confirm, confirm != .unheard, confirm != .none {
             // The notification that arrived earlier may have been forged. This one came from Apple.
-            try store.decide { (connection) throws(LedgerError) in
-                for key in keys {
-                    if try connection.isConfirmed(key) { continue }
-                    try connection.confirm(key, at: now)
-                }
+            let unconfirmed = try store.read { (connection) throws(LedgerError) in
+                var unconfirmed: [TransactionKey] = []
+                for key in keys { if try !connection.isConfirmed(key) { unconfirmed.append(key) } }
+                return unconfirmed
+            }
+            guard !unconfirmed.isEmpty else { return (isNew, ended) }
+            try store.write { (connection) throws(LedgerError) in
+                for key in unconfirmed { try connection.confirm(key, at: now) }
             }
         }
         return (isNew, ended)
@@ -75,33 +86,31 @@ extension PurchaseLedger {
     package func trial(
         fromHistory notification: VerifiedNotification, after earlier: inout TriedNotifications, at now: Instant
     ) throws(LedgerError) -> [String]? {
-        let brought = BroughtEvidence(.notification(notification))
+        let submission = Submission(.notification(notification))
         guard earlier.isNew(notification) else { return nil }
-        let known = try store.read { (connection) throws(LedgerError) in
-            try connection.isKnown(notification)
-        }
-        if known { return nil }
-        let kinds = TrialResult()
-        let before = earlier.add(brought)
-        do throws(LedgerError) {
-            try store.write { [policy] (connection) throws(LedgerError) in
-                if let before {
-                    var transaction = try LedgerTransaction(
-                        recording: before, policy, connection, .reconciliation, at: now)
-                    try transaction.decide()
-                }
-                var transaction = try LedgerTransaction(
-                    recording: brought, policy, connection, .reconciliation, at: now)
-                try transaction.decide()
-                try transaction.tellRefund(notification)
-                kinds.set(transaction.events.map(\.kind.rawValue))
-                // This rolls the transaction back.
-                throw .trial
+        let isKnown = try store.read { (connection) throws(LedgerError) in try connection.isKnown(notification) }
+        if isKnown { return nil }
+        let before = earlier.add(submission)
+        return try store.read { [policy] (connection) throws(LedgerError) in
+            let isNewest = try connection.isNewestAboutRefund(notification, submission, policy)
+            let loader = LineageLoader(
+                connection: connection, submissions: [before, submission].compactMap(\.self), policy: policy, now: now)
+            let loaded = try loader.load(isLocking: false)
+            var lineages = loaded.gathered
+            if let before {
+                var decision = LedgerDecision(
+                    before, about: loaded.numbers[0], in: lineages, policy.rules, .reconciliation, at: now)
+                decision.settle()
+                lineages = decision.lineages
             }
-        } catch {
-            guard error == .trial else { throw error }
+            var decision = LedgerDecision(
+                submission, about: loaded.numbers[loaded.numbers.count - 1], in: lineages, policy.rules,
+                .reconciliation,
+                at: now)
+            decision.settle()
+            decision.notifyRefund(notification, isNewest: isNewest)
+            return decision.effects.events.map(\.kind.rawValue)
         }
-        return kinds.value
     }
 
     /// Returns whether any of the ids belongs to the lineage of another transaction.
@@ -135,13 +144,9 @@ extension PurchaseLedger {
     ) throws(LedgerError) -> (step: SubscriptionStep, isActive: Bool?) {
         try store.read { [policy] (connection) throws(LedgerError) in
             guard let family = try connection.family(of: app.key(originalTransactionID)),
-                let contents = try FamilyContents.load([family], connection)[family],
-                let row = try connection.run("SELECT account FROM families WHERE id = $1", [.integer(family)]).first,
-                try row.optionalText(0) != nil
+                let lineage = try connection.lineages([family]).first, lineage.owner != nil
             else { return (.drop, nil) }
-            var evidence = FamilyEvidence()
-            evidence.add(contents)
-            let items = policy.entitlements(evidence, at: now).items.filter {
+            let items = policy.rules.entitlements(of: [lineage], at: now).items.filter {
                 $0.purchase.productType == .autoRenewableSubscription
             }
             var ends: [Instant] = []
@@ -156,7 +161,7 @@ extension PurchaseLedger {
                 }
             }
             guard let end = ends.max() else { return (.drop, isActive) }
-            let renewal = contents.renewals.max { $0.signedDate < $1.signedDate }
+            let renewal = lineage.renewals.max { $0.signedDate < $1.signedDate }
             var schedule = SubscriptionSchedule(end: end)
             schedule.isInBillingRetry = renewal?.isInBillingRetryPeriod ?? false
             if now < schedule.first { return (.wait(until: schedule.first), isActive) }
@@ -227,8 +232,9 @@ extension PurchaseLedger {
 package struct TriedNotifications {
     private var uuids: Set<UTF8Bytes> = []
     /// The evidence from notifications about related purchases.
-    private var said: [Int: (purchases: [SignedPurchase], renewals: [SubscriptionRenewal], keys: Set<TransactionKey>)] =
-        [:]
+    private var said:
+        [Int: (purchases: [SubmittedPurchase], renewals: [SubscriptionRenewal], keys: Set<TransactionKey>)] =
+            [:]
     private var numbers: [TransactionKey: Int] = [:]
     private var count = 0
 
@@ -240,29 +246,19 @@ package struct TriedNotifications {
     }
 
     /// Adds evidence from a notification, and returns earlier evidence about the same purchases, if any.
-    fileprivate mutating func add(_ brought: BroughtEvidence) -> BroughtEvidence? {
-        let earlier = Set(brought.keys.compactMap { numbers[$0] }).sorted().compactMap { said.removeValue(forKey: $0) }
+    fileprivate mutating func add(_ submission: Submission) -> Submission? {
+        let earlier = Set(submission.keys.compactMap { numbers[$0] }).sorted().compactMap {
+            said.removeValue(forKey: $0)
+        }
         let before = (purchases: earlier.flatMap(\.purchases), renewals: earlier.flatMap(\.renewals))
         count += 1
-        let keys = earlier.reduce(into: brought.keys) { $0.formUnion($1.keys) }
+        let keys = earlier.reduce(into: submission.keys) { $0.formUnion($1.keys) }
         for key in keys { numbers[key] = count }
         said[count] = (
-            before.purchases + brought.purchases.map(\.signed), before.renewals + brought.renewals, keys
+            before.purchases + submission.purchases.map(\.signed), before.renewals + submission.renewals, keys
         )
-        return earlier.isEmpty ? nil : BroughtEvidence(before.purchases, before.renewals)
+        return earlier.isEmpty ? nil : Submission(before.purchases, before.renewals)
     }
-}
-
-/// The result of a transaction that is rolled back. The transaction ends before the result is read.
-private final class TrialResult: @unchecked Sendable {
-    private(set) var value: [String] = []
-
-    func set(_ value: [String]) { self.value = value }
-}
-
-extension LedgerError {
-    /// Ends a trial transaction.
-    fileprivate static let trial = LedgerError(.storeFailed, "a trial")
 }
 
 extension SQLConnection {
@@ -282,18 +278,6 @@ extension SQLConnection {
             SELECT 1 FROM confirmations WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3
                 AND confirmed_at IS NOT NULL AND unknown_since IS NULL
             """, key.columns
-        ).isEmpty
-    }
-
-    fileprivate func isKnown(_ notification: VerifiedNotification) throws(LedgerError) -> Bool {
-        let payload = notification.notification.payload
-        guard let uuid = payload.notificationUUID, LedgerText.isStorable(uuid) else { return false }
-        if notification.isUnnamed {
-            return try !run("SELECT 1 FROM unnamed_notifications WHERE uuid = $1", [.text(uuid)]).isEmpty
-        }
-        return try !run(
-            "SELECT 1 FROM notifications WHERE environment = $1 AND uuid = $2",
-            [.text(payload.environment?.rawValue ?? ""), .text(uuid)]
         ).isEmpty
     }
 }

@@ -145,6 +145,14 @@ struct NewQuestion {
     let reason: Question.Reason
     let dueAt: Instant
 
+    /// The time in which another dispute does not repeat an inquiry.
+    static let disputeTime = Duration.seconds(86_400)
+
+    /// The values of the primary key.
+    var columns: [SQLValue] {
+        AskedApp(key).columns + [.text(kind.rawValue), .text(key.transactionID.string)]
+    }
+
     var priority: Int64 {
         switch reason {
         case .notifications: 0
@@ -158,6 +166,16 @@ struct NewQuestion {
 }
 
 extension QuestionPolicy {
+    /// Returns what is to be asked after a decision.
+    func questions(
+        after effects: LedgerDecision.Effects, _ cause: LedgerEvent.Cause, _ surroundings: Surroundings, at now: Instant
+    ) -> [NewQuestion] {
+        effects.granted.flatMap { key, original in
+            confirmations(of: key, cause, surroundings, at: now) + [refunds(of: original, at: now)].compactMap(\.self)
+        } + effects.periodEnds.compactMap { ending(of: $0.original, at: $0.end, now: now) }
+            + effects.disputed.compactMap { dispute(of: $0, at: now) }.prefix(Self.maximumDisputedCount)
+    }
+
     /// The time in which a notification usually follows a grant (Apple: within seconds; seen: 66 minutes).
     private static let unheardDelay = Duration.seconds(600)
     private static let grantedDelay = Duration.seconds(3600)

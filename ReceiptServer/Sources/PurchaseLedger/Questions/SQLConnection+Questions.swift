@@ -4,38 +4,34 @@ import StrictText
 /// The changes to inquiries in transactions of the ledger. A transaction writes them last, and only for lineages that
 /// it has locked, so a transaction that waits for a lineage never holds an inquiry.
 extension SQLConnection {
-    /// Creates inquiries, each once. On a snapshot, existing ones are no reason to write.
+    /// Creates inquiries, each once.
     func ask(_ questions: [NewQuestion], at now: Instant) throws(LedgerError) {
-        // Don't repeat an inquiry within a day because of another dispute.
-        let wait = Duration.seconds(86_400)
         for question in questions {
-            let key =
-                AskedApp(question.key).columns + [
-                    .text(question.kind.rawValue), .text(question.key.transactionID.string),
-                ]
-            let insert: String
-            switch question.reason {
-            case .disputed:
-                if isSnapshot {
-                    let known = try run(
-                        [
-                            SQLStatement(QuestionStatement.pending, key),
-                            SQLStatement(QuestionStatement.asked, question.key.columns + [SQLValue(now - wait)]),
-                        ])
-                    if known.contains(where: { !$0.isEmpty }) { continue }
+            let insert =
+                switch question.reason {
+                case .disputed: QuestionStatement.insertDisputed
+                case .unheard: QuestionStatement.insertUnheard
+                case .ending: QuestionStatement.insertEnding
+                case .granted, .notifications, .refundable: QuestionStatement.insert
                 }
-                insert = QuestionStatement.insertDisputed
-            case .unheard: insert = QuestionStatement.insertUnheard
-            case .ending: insert = QuestionStatement.insertEnding
-            case .granted, .notifications, .refundable: insert = QuestionStatement.insert
-            }
             let values: [SQLValue] =
-                key + [
+                question.columns + [
                     .integer(question.priority), .text(question.reason.rawValue), SQLValue(now),
                     SQLValue(question.dueAt),
                 ]
-            try write(insert, question.reason == .disputed ? values + [SQLValue(now - wait)] : values)
+            try write(
+                insert, question.reason == .disputed ? values + [SQLValue(now - NewQuestion.disputeTime)] : values)
         }
+    }
+
+    /// Whether nothing would be written about an inquiry: what is disputed has one already, or had one.
+    func isAsked(_ question: NewQuestion, at now: Instant) throws(LedgerError) -> Bool {
+        guard question.reason == .disputed else { return false }
+        return try run([
+            SQLStatement(QuestionStatement.pending, question.columns),
+            SQLStatement(
+                QuestionStatement.asked, question.key.columns + [SQLValue(now - NewQuestion.disputeTime)]),
+        ]).contains { !$0.isEmpty }
     }
 
     /// Records that a notification has mentioned a transaction, so that no inquiry about it is needed.

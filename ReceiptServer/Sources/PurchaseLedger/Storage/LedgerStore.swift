@@ -64,15 +64,12 @@ extension LedgerStore {
 }
 
 extension RedemptionRequest {
-    var share: WorkShare { WorkShare(account: claim.account, weight: brought.purchases.count) }
+    var share: WorkShare { WorkShare(account: claim.account, weight: submission.purchases.count) }
 }
 
 /// A connection to a database, within a transaction.
 protocol SQLConnection: AnyObject {
     var dialect: SQLDialect { get }
-
-    /// Whether nothing can be written. Callers then first read what can make a write unnecessary.
-    var isSnapshot: Bool { get }
 
     /// Runs statements in order, and returns the rows of each. Each statement is prepared once for each connection.
     func run(_ statements: [SQLStatement]) throws(LedgerError) -> [[SQLRow]]
@@ -83,8 +80,6 @@ protocol SQLConnection: AnyObject {
 }
 
 extension SQLConnection {
-    var isSnapshot: Bool { false }
-
     @discardableResult
     func run(_ statement: String, _ parameters: [SQLValue] = []) throws(LedgerError) -> [SQLRow] {
         try run([SQLStatement(statement, parameters)])[0]
@@ -115,7 +110,9 @@ struct SQLStatement: Sendable {
 struct SQLQuestion {
     let statements: [SQLStatement]
 
-    init(_ statement: String, _ parameters: [SQLValue]) { statements = [SQLStatement(statement, parameters)] }
+    init(_ statement: String, _ parameters: [SQLValue]) { self.init(SQLStatement(statement, parameters)) }
+
+    init(_ statement: SQLStatement) { statements = [statement] }
 
     /// - Parameters:
     ///   - text: A `SELECT` that compares a column by ``SQLDialect/oneOf(_:_:)`` with its last parameter, and returns
@@ -157,8 +154,8 @@ struct SQLDialect: Sendable {
     let rowLock: String
     /// The same, skipping the rows that another transaction has locked.
     let skippingRowLock: String
-    /// Reserves `$1` numbers for new lineages, or `nil` where a number is known only once its row is inserted.
-    let familyNumbers: String?
+    /// Returns `$1` numbers for new lineages, which no other transaction gets.
+    let freeNumbers: String
     /// The statement that sets up numbering claims, and the expression for the next number.
     let claimNumbers: String
     let nextClaimNumber: String
@@ -201,17 +198,6 @@ struct SQLDialect: Sendable {
             ) : (rowsOfTransactions(table), .array(transactions.map(SQLValue.text)))
     }
 
-    /// The same dialect for a connection that reads a snapshot.
-    var withoutLocks: SQLDialect {
-        SQLDialect(
-            isServer: isServer, text: text, rowNumber: rowNumber, bytes: bytes, inPrimaryKey: inPrimaryKey,
-            arrayBegin: arrayBegin, arrayEnd: arrayEnd, texts: texts, rowsOfTransactions: rowsOfTransactions,
-            maximumSingleCount: maximumSingleCount, rowLock: "", skippingRowLock: "", familyNumbers: nil,
-            claimNumbers: claimNumbers, nextClaimNumber: nextClaimNumber, migrationLock: [],
-            sharedAccountLocks: [], accountLock: [], tokenLocks: nil, sharedFloorLock: [], floorLock: [],
-            tableQuestion: tableQuestion, eventDatesAsText: eventDatesAsText)
-    }
-
     static let sqlite = SQLDialect(
         isServer: false, text: "TEXT", rowNumber: "INTEGER PRIMARY KEY", bytes: "BLOB", inPrimaryKey: " WITHOUT ROWID",
         arrayBegin: "IN (SELECT value FROM json_each(", arrayEnd: "))",
@@ -221,7 +207,13 @@ struct SQLDialect: Sendable {
             (SELECT * FROM \(table) WHERE environment = $1 AND bundle_id = $2
                 AND transaction_id IN (SELECT value FROM json_each($3)))
             """
-        }, maximumSingleCount: 4, rowLock: "", skippingRowLock: "", familyNumbers: nil,
+        }, maximumSingleCount: 4, rowLock: "", skippingRowLock: "",
+        // Only one transaction writes.
+        freeNumbers: """
+            WITH RECURSIVE free (id) AS (
+                SELECT COALESCE(MAX(id), 0) + 1 FROM families UNION ALL SELECT id + 1 FROM free LIMIT $1)
+            SELECT id FROM free
+            """,
         claimNumbers: "CREATE INDEX families_by_claim ON families (claim_number) WHERE claim_number IS NOT NULL",
         nextClaimNumber:
             "(SELECT MAX(COALESCE(MAX(claim_number), 0), 0) + 1 FROM families WHERE claim_number IS NOT NULL)",
@@ -248,7 +240,7 @@ struct SQLDialect: Sendable {
         }, maximumSingleCount: 0,
         rowLock: " FOR UPDATE",
         skippingRowLock: " FOR UPDATE SKIP LOCKED",
-        familyNumbers: """
+        freeNumbers: """
             SELECT nextval((SELECT pg_get_serial_sequence('families', 'id')::regclass)) FROM generate_series(1, $1)
             """, claimNumbers: "CREATE SEQUENCE claim_numbers", nextClaimNumber: "nextval('claim_numbers')",
         migrationLock: [

@@ -16,8 +16,8 @@ final class PendingRedemption: @unchecked Sendable {
     }
 
     private var keys: Set<Key> {
-        var keys = Set(request.brought.keys.map(Key.transaction))
-        for renewal in request.brought.renewals { keys.insert(.renewal(UTF8Bytes(renewal.originalTransactionID))) }
+        var keys = Set(request.submission.keys.map(Key.transaction))
+        for renewal in request.submission.renewals { keys.insert(.renewal(UTF8Bytes(renewal.originalTransactionID))) }
         if let answered = request.answered {
             keys.insert(.answer(UTF8Bytes(answered.account), UTF8Bytes(answered.key)))
         }

@@ -10,9 +10,9 @@ final class PostgreSQLConnection: SQLConnection {
 
     let dialect = SQLDialect.postgreSQL
     private let handle: OpaquePointer
-    /// The names of the prepared statements.
+    /// The names of the prepared statements, and the columns of their results.
     private var statements: [String: String] = [:]
-    private var insertions = SQLInsertions()
+    private var columns: [String: SQLColumns] = [:]
     /// The statements to send before the next one whose rows are read.
     private var unsent: [SQLStatement] = []
     private var isOpen = true
@@ -147,7 +147,7 @@ final class PostgreSQLConnection: SQLConnection {
 
     func run(_ statements: [SQLStatement]) throws(LedgerError) -> [[SQLRow]] {
         guard !statements.isEmpty else { return [] }
-        let all = insertions.merged(unsent) + statements
+        let all = unsent + statements
         unsent = []
         return Array(try pipeline(all).suffix(statements.count))
     }
@@ -185,7 +185,7 @@ final class PostgreSQLConnection: SQLConnection {
                     if let prepared { self.statements[prepared] = names[prepared] }
                 case PGRES_TUPLES_OK:
                     isUntouched = false
-                    rows = unsafe Self.rows(result)
+                    rows = unsafe self.rows(result, of: statements[answers.count].text)
                 // A statement after the one that failed.
                 case PGRES_PIPELINE_ABORTED: break
                 default: failure = unsafe failure ?? error(result)
@@ -283,16 +283,20 @@ final class PostgreSQLConnection: SQLConnection {
         }
     }
 
-    private static func rows(_ result: OpaquePointer) -> [SQLRow] {
-        let columns = unsafe PQnfields(result)
+    private func rows(_ result: OpaquePointer, of statement: String) -> [SQLRow] {
+        let count = unsafe PQnfields(result)
+        let names =
+            columns[statement]
+            ?? SQLColumns((0..<count).map { unsafe PQfname(result, $0).map { unsafe String(cString: $0) } ?? "" })
+        columns[statement] = names
         return (0..<(unsafe PQntuples(result))).map { row in
             SQLRow(
-                values: (0..<columns).map { column in
+                values: (0..<count).map { column in
                     if unsafe PQgetisnull(result, row, column) == 1 { return .null }
                     let count = Int(unsafe PQgetlength(result, row, column))
                     let bytes = unsafe UnsafeRawBufferPointer(start: PQgetvalue(result, row, column), count: count)
                     return .text(unsafe String(decoding: bytes, as: UTF8.self))
-                })
+                }, columns: names)
         }
     }
 

@@ -200,9 +200,7 @@ struct PostgreSQLStore: LedgerStore {
                 connection.begin(kind.begin)
                 result = try body(connection)
             } catch {
-                guard kind == .read, error.isWrite else { throw connection.rollBack(error) }
-                connection.end()
-                throw error
+                throw connection.rollBack(error)
             }
             switch kind {
             case .read: connection.end()

@@ -13,9 +13,43 @@ enum SQLValue: Sendable {
     init(_ date: Instant) { self = .integer(date.millisecondsSince1970) }
 }
 
+/// The columns of a result, by their names.
+final class SQLColumns: Sendable {
+    fileprivate let numbers: [String: Int]
+
+    init(_ names: [String]) {
+        numbers = Dictionary(names.enumerated().map { ($1, $0) }) { first, _ in first }
+    }
+}
+
 /// A row of a result. A value of the wrong type is an error: the ledger didn't write it.
 struct SQLRow: Sendable {
     let values: [SQLValue]
+    let columns: SQLColumns
+
+    /// Returns the number of a column.
+    private func number(_ name: String) throws(LedgerError) -> Int {
+        guard let number = columns.numbers[name] else {
+            throw LedgerError(.storeFailed, "a result has no column \(name)")
+        }
+        return number
+    }
+
+    func isNull(_ name: String) throws(LedgerError) -> Bool {
+        if case .null = values[try number(name)] { true } else { false }
+    }
+
+    func text(_ name: String) throws(LedgerError) -> String { try text(number(name)) }
+
+    func optionalText(_ name: String) throws(LedgerError) -> String? { try optionalText(number(name)) }
+
+    func integer(_ name: String) throws(LedgerError) -> Int64 { try integer(number(name)) }
+
+    func optionalInteger(_ name: String) throws(LedgerError) -> Int64? { try optionalInteger(number(name)) }
+
+    func date(_ name: String) throws(LedgerError) -> Instant { try date(number(name)) }
+
+    func optionalDate(_ name: String) throws(LedgerError) -> Instant? { try optionalDate(number(name)) }
 
     func text(_ column: Int) throws(LedgerError) -> String {
         guard case .text(let text) = values[column] else { throw unexpected(column) }

@@ -8,8 +8,8 @@ final class SQLiteConnection: SQLConnection {
     private let handle: OpaquePointer
     private var statements: [String: Prepared] = unsafe [:]
 
-    /// A statement, and the positions of its parameters `$1`, `$2` and so on.
-    private typealias Prepared = (handle: OpaquePointer, positions: [Int32])
+    /// A statement, the positions of its parameters `$1`, `$2` and so on, and its columns.
+    private typealias Prepared = (handle: OpaquePointer, positions: [Int32], columns: SQLColumns)
     /// The files that this connection has open.
     private var files: [(path: String, identity: FileIdentity?)] = []
 
@@ -114,7 +114,7 @@ final class SQLiteConnection: SQLConnection {
 
     @discardableResult
     func run(_ statement: String, _ parameters: [SQLValue] = []) throws(LedgerError) -> [SQLRow] {
-        let (prepared, positions) = try unsafe prepare(statement)
+        let (prepared, positions, columns) = try unsafe prepare(statement)
         defer {
             unsafe sqlite3_reset(prepared)
             unsafe sqlite3_clear_bindings(prepared)
@@ -126,7 +126,7 @@ final class SQLiteConnection: SQLConnection {
         var rows: [SQLRow] = []
         while true {
             switch unsafe sqlite3_step(prepared) {
-            case SQLITE_ROW: rows.append(unsafe row(prepared))
+            case SQLITE_ROW: rows.append(unsafe row(prepared, columns))
             case SQLITE_DONE: return rows
             case let code: throw error(code)
             }
@@ -143,8 +143,12 @@ final class SQLiteConnection: SQLConnection {
         let positions = (0..<(unsafe sqlite3_bind_parameter_count(prepared))).map {
             unsafe sqlite3_bind_parameter_index(prepared, "$\($0 + 1)")
         }
-        unsafe statements[statement] = unsafe (prepared, positions)
-        return unsafe (prepared, positions)
+        let columns = SQLColumns(
+            (0..<(unsafe sqlite3_column_count(prepared))).map { column in
+                unsafe sqlite3_column_name(prepared, column).map { unsafe String(cString: $0) } ?? ""
+            })
+        unsafe statements[statement] = unsafe (prepared, positions, columns)
+        return unsafe (prepared, positions, columns)
     }
 
     private func bind(
@@ -187,7 +191,7 @@ final class SQLiteConnection: SQLConnection {
         return String(decoding: writer.bytes, as: UTF8.self)
     }
 
-    private func row(_ statement: OpaquePointer) -> SQLRow {
+    private func row(_ statement: OpaquePointer, _ columns: SQLColumns) -> SQLRow {
         let count = unsafe sqlite3_column_count(statement)
         return SQLRow(
             values: (0..<count).map { column in
@@ -205,7 +209,7 @@ final class SQLiteConnection: SQLConnection {
                         start: text, count: Int(sqlite3_column_bytes(statement, column)))
                     return .text(unsafe String(decoding: bytes, as: UTF8.self))
                 }
-            })
+            }, columns: columns)
     }
 
     private func error(_ code: Int32) -> LedgerError {

@@ -12,34 +12,31 @@ extension PurchaseLedger {
     ) throws(LedgerError) -> Adjustment.Answer {
         try LedgerText.check(account, "account")
         try adjustment.check()
-        if case .product(_, _, let productID, _) = adjustment.change, !policy.isForSale(productID) {
+        if case .product(_, _, let productID, _) = adjustment.change, !policy.rules.isForSale(productID) {
             throw LedgerError(.invalidText, "product_id: not for sale")
         }
         let digest = try adjustment.digest
         return try store.write { [policy] (connection) throws(LedgerError) in
             try connection.lockAccount(account, .shared)
             if let answer = try connection.answer(to: adjustment, of: account, digest) { return answer }
-            let done: (grant: Grant, previousQuantity: Int64, events: [LedgerEvent])
-            switch adjustment.change {
-            case .quantity(let name, let quantity):
-                done = try connection.adjust(name.key, to: quantity, of: account, policy, at: now)
-            case .asSigned(let name):
-                done = try connection.adjust(name.key, to: nil, of: account, policy, at: now)
-            case .product(let environment, let bundleID, let productID, let quantity):
-                let key = try Adjustment.key(environment, bundleID, account, adjustment.idempotencyKey ?? "")
-                let grant = Grant(
-                    transaction: key, account: account, productID: productID, quantity: quantity, until: nil,
-                    isVoided: false)
-                try connection.insert(grant, at: now)
-                var event = grant.event(.granted, .support, nil, before: 0, at: now)
-                event.originalTransactionID = event.transactionID
-                done = (grant, 0, [event])
-            }
-            let sequences = try connection.post(done.events, answering: [account], policy, at: now).numbers
+            let settled =
+                switch adjustment.change {
+                case .quantity(let name, let quantity):
+                    try connection.adjust(name.key, to: quantity, of: account, policy, at: now)
+                case .asSigned(let name): try connection.adjust(name.key, to: nil, of: account, policy, at: now)
+                case .product(let environment, let bundleID, let productID, let quantity):
+                    try connection.add(
+                        Grant(
+                            transaction: Adjustment.key(
+                                environment, bundleID, account, adjustment.idempotencyKey ?? ""),
+                            account: account, productID: productID, quantity: quantity, until: nil, isVoided: false),
+                        policy, at: now)
+                }
+            let (grant, previousQuantity) = settled.result
             let answer = Adjustment.Answer(
-                name: TransactionName(done.grant.transaction), productID: done.grant.productID,
-                previousQuantity: done.previousQuantity, quantity: done.grant.quantity,
-                sequence: sequences.first ?? 0, isRepeated: false)
+                name: TransactionName(grant.transaction), productID: grant.productID,
+                previousQuantity: previousQuantity, quantity: grant.quantity,
+                sequence: settled.numbers.first ?? 0, isRepeated: false)
             try connection.record(adjustment, of: account, answer, digest, at: now)
             return answer
         }
@@ -87,10 +84,10 @@ extension SQLConnection {
             ])
     }
 
-    /// Sets the quantity of a grant of an account whose lineage is locked.
+    /// Sets the quantity of a grant of an account.
     fileprivate func adjust(
         _ key: TransactionKey, to quantity: Int64?, of account: String, _ policy: LedgerPolicy, at now: Instant
-    ) throws(LedgerError) -> (grant: Grant, previousQuantity: Int64, events: [LedgerEvent]) {
+    ) throws(LedgerError) -> Settled<(grant: Grant, previousQuantity: Int64)> {
         let found = try run(
             """
             SELECT grants.account, identifiers.family_id FROM grants
@@ -100,44 +97,38 @@ extension SQLConnection {
             WHERE grants.environment = $1 AND grants.bundle_id = $2 AND grants.transaction_id = $3
             """, key.columns)
         // Don't reveal what another account has.
-        guard let row = found.first, try row.text(0).hasSameBytes(as: account) else {
+        guard let row = found.first, try row.text("account").hasSameBytes(as: account) else {
             try TransactionName(key).checkForm()
             throw LedgerError(.notFound, "grant of the account")
         }
-        var purchases = try purchases(of: key)
-        if purchases.isEmpty { purchases = try onePurchase(ofEach: [row.integer(1)]) }
-        let brought = BroughtEvidence(purchases, spent: [PurchaseKeys(granted: key)])
-        var transaction = try LedgerTransaction(recording: brought, policy, self, .support, at: now)
-        guard let before = transaction.grant(of: key), before.account.hasSameBytes(as: account) else { throw .conflict }
-        let grant = try transaction.adjust(key, to: quantity)
-        return (grant, before.quantity, transaction.events)
-    }
-
-    /// Returns the stored purchase with a key, if there is one.
-    private func purchases(of key: TransactionKey) throws(LedgerError) -> [SignedPurchase] {
-        let rows = try run(
-            """
-            SELECT signed_date, purchase FROM evidence
-            WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3 LIMIT 1
-            """, key.columns)
-        return try rows.map { (row) throws(LedgerError) in
-            var purchase: Purchase = try StoredJSON.decode(row.text(1))
-            purchase.signedDate = try row.date(0)
-            return SignedPurchase(purchase)
+        return try settle(
+            Submission(), numbers: [row.integer("family_id")], isWhole: true, answering: [account], policy, .support,
+            at: now
+        ) { (decision) throws(LedgerError) in
+            guard let before = decision.grant(of: key), before.account.hasSameBytes(as: account) else {
+                throw .conflict
+            }
+            return (try decision.adjust(key, to: quantity), before.quantity)
         }
     }
 
-    /// Inserts a grant without evidence, and its lineage.
-    fileprivate func insert(_ grant: Grant, at now: Instant) throws(LedgerError) {
-        let keys = PurchaseKeys(granted: grant.transaction)
-        var families = try Families(of: [BroughtEvidence(spent: [keys])], self, at: now)
-        guard let family = families[grant.transaction], family.account == nil else {
-            // The same request was answered meanwhile, or long ago and the account's name has been deleted.
-            let isOurs = families[grant.transaction]?.account?.hasSameBytes(as: grant.account) ?? false
-            throw isOurs ? .conflict : LedgerError(.idempotencyKeyReused, "")
+    /// Adds a grant without evidence, with its lineage.
+    fileprivate func add(
+        _ grant: Grant, _ policy: LedgerPolicy, at now: Instant
+    ) throws(LedgerError) -> Settled<(grant: Grant, previousQuantity: Int64)> {
+        let submission = Submission(spent: [PurchaseKeys(granted: grant.transaction)])
+        return try settle(submission, answering: [grant.account], policy, .support, at: now) {
+            (decision) throws(LedgerError) in
+            let owner = decision.lineages[grant.transaction]?.owner?.account
+            guard owner == nil, decision.grantWithoutEvidence(grant, in: .last, at: now) else {
+                // The same request was answered meanwhile, or long ago and the account's name has been deleted.
+                throw owner?.hasSameBytes(as: grant.account) ?? false
+                    ? .conflict : LedgerError(.idempotencyKeyReused, "")
+            }
+            var event = grant.event(.granted, .support, nil, before: 0, at: now)
+            event.originalTransactionID = event.transactionID
+            decision.effects.events.append(event)
+            return (grant, 0)
         }
-        try families.claim(family.id, for: grant.account, restingOn: .lasting, at: now)
-        var grants = Grants()
-        try grants.insert(grant, self, at: now)
     }
 }

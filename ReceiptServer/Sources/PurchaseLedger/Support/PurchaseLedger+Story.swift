@@ -99,9 +99,7 @@ private struct StoryReader {
             "SELECT COUNT(*) FROM (SELECT 1 FROM identifiers WHERE family_id = $1 LIMIT \(Self.maximumFamilyCount + 1)) AS found",
             [.integer(family)])
         guard try count.first?.integer(0) ?? 0 <= Self.maximumFamilyCount else { return [] }
-        var evidence = FamilyEvidence()
-        for contents in try FamilyContents.load([family], connection).values { evidence.add(contents) }
-        let items = policy.entitlements(evidence, at: now).items.compactMap { item in
+        let items = try policy.rules.entitlements(of: connection.lineages([family]), at: now).items.compactMap { item in
             PurchaseKeys(item.purchase).map { (key: $0.transaction, item: item) }
         }
         guard let own = items.first(where: { $0.key == key })?.item else { return [] }

@@ -35,27 +35,7 @@ package struct TransactionName: Sendable, Equatable {
     package static func == (lhs: TransactionName, rhs: TransactionName) -> Bool { lhs.key == rhs.key }
 }
 
-/// The ids of support's grants. No evidence contains one: a purchase with such an id isn't from Apple, and
-/// ``PurchaseKeys`` refuses it.
-enum SupportID {
-    static let prefix = "support-"
-
-    static func isOne(_ transactionID: String) -> Bool { transactionID.utf8.starts(with: prefix.utf8) }
-}
-
-/// Identifiers that no evidence can contain, for the purchases of members.
-enum MemberID {
-    private static let prefix = "assigned-"
-    private static let boughtPrefix = "bought-"
-
-    /// Returns the identifier that the transactions of a member with an assigned seat share.
-    static func name(_ originalTransactionID: String, of appTransactionID: String) -> String {
-        "\(prefix)\(appTransactionID)-\(originalTransactionID)"
-    }
-
-    /// Returns the identifier for a buyer's original transaction if that transaction is itself a member's.
-    static func bought(_ originalTransactionID: String) -> String { boughtPrefix + originalTransactionID }
-
+extension MemberID {
     /// An SQL condition that a table's identifier isn't one of these.
     static let isNone = "transaction_id NOT LIKE '\(prefix)%' AND transaction_id NOT LIKE '\(boughtPrefix)%'"
 
@@ -65,11 +45,11 @@ enum MemberID {
         return
             "CASE WHEN \(id) LIKE '\(boughtPrefix)%' THEN substr(\(id), \(boughtPrefix.utf8.count + 1)) ELSE \(id) END"
     }
+}
 
-    /// Returns whether an identifier is from ``name(_:of:)``.
-    static func isMembers(_ id: String) -> Bool { id.utf8.starts(with: prefix.utf8) }
-
-    static func isOne(_ transactionID: String) -> Bool {
-        [prefix, boughtPrefix].contains { transactionID.utf8.starts(with: $0.utf8) }
+extension TransactionKey {
+    /// The values of the columns `environment`, `bundle_id` and `transaction_id`.
+    var columns: [SQLValue] {
+        [.text(environment.rawValue), .text(bundleID.string), .text(transactionID.string)]
     }
 }

@@ -1,23 +1,24 @@
-@_spi(Ledger) import AppStoreReceipt
+@_spi(Ledger) package import AppStoreReceipt
 
-/// What one request brings.
-struct BroughtEvidence {
+/// What a request submits.
+package struct Submission: Sendable {
     /// All that is recorded.
-    let purchases: [(signed: SignedPurchase, keys: PurchaseKeys?)]
+    package let purchases: [(signed: SubmittedPurchase, keys: PurchaseKeys?)]
     private let claimedCount: Int
-    let renewals: [SubscriptionRenewal]
+    package let renewals: [SubscriptionRenewal]
     /// Whether the purchases of evidence of this kind can have a token.
-    let canHaveToken: Bool
+    package let canHaveToken: Bool
     /// The keys of each purchase.
-    let purchaseKeys: [PurchaseKeys]
+    package let purchaseKeys: [PurchaseKeys]
     /// The keys of all purchases, each once.
-    let keys: Set<TransactionKey>
+    package let keys: Set<TransactionKey>
 
     /// - Parameters:
     ///   - related: Purchases that nobody claims, and that say something about the others, such as whose they are.
     ///   - spent: Purchases known only to have been made.
-    init(
-        _ purchases: [SignedPurchase] = [], related: [SignedPurchase] = [], _ renewals: [SubscriptionRenewal] = [],
+    package init(
+        _ purchases: [SubmittedPurchase] = [], related: [SubmittedPurchase] = [],
+        _ renewals: [SubscriptionRenewal] = [],
         canHaveToken: Bool = true, spent: [PurchaseKeys] = []
     ) {
         claimedCount = purchases.count
@@ -28,16 +29,16 @@ struct BroughtEvidence {
         keys = Set(purchaseKeys.lazy.flatMap(\.all))
     }
 
-    /// What an account claims that brings it.
-    var claimed: ArraySlice<(signed: SignedPurchase, keys: PurchaseKeys?)> { purchases.prefix(claimedCount) }
+    /// What an account claims that submits it.
+    package var claimed: ArraySlice<(signed: SubmittedPurchase, keys: PurchaseKeys?)> { purchases.prefix(claimedCount) }
 
-    init(_ evidence: VerifiedEvidence) {
+    package init(_ evidence: VerifiedEvidence) {
         // All purchases of a receipt have one signer.
         var signer: (fingerprint: Fingerprint, text: String)?
         let purchases = evidence.signedPurchases.map { purchase, verification in
             let fingerprint = verification.signer
             if signer?.fingerprint != fingerprint { signer = (fingerprint, "\(fingerprint)") }
-            return SignedPurchase(purchase, signer: signer?.text)
+            return SubmittedPurchase(purchase, signer: signer?.text)
         }
         self.init(purchases, evidence.renewals.map(\.renewal), canHaveToken: evidence.canHaveAppAccountToken)
     }

@@ -1,4 +1,3 @@
-package import LibcryptoHandles
 import StrictText
 
 /// The reason the ledger could not do what it was asked.
@@ -54,42 +53,22 @@ public struct LedgerError: Error, Hashable, Sendable {
     /// What the database said, or the name of the text; for an operator, not for a client.
     public let detail: String
     /// Whether the same work can succeed at once, because another transaction was in its way.
-    let isConflict: Bool
-    /// Whether work on a snapshot wants to change something. No caller of the ledger sees it.
-    let isWrite: Bool
-
+    package let isConflict: Bool
     /// Whether the connection was lost after a transaction had begun. If it was lost during the commit and this is no
     /// conflict, something may have been recorded: the database could not be asked.
-    let isLost: Bool
+    package let isLost: Bool
 
-    init(
-        _ code: Code, _ detail: String, isConflict: Bool = false, isWrite: Bool = false, isLost: Bool = false
+    package init(
+        _ code: Code, _ detail: String, isConflict: Bool = false, isLost: Bool = false
     ) {
         self.code = code
         self.detail = detail
         self.isConflict = isConflict
-        self.isWrite = isWrite
         self.isLost = isLost
     }
 
-    /// Work on a snapshot wants to change something.
-    static let write = LedgerError(.storeFailed, "a snapshot cannot be changed", isWrite: true)
-
     /// Another transaction changed what this one had read.
-    static let conflict = LedgerError(.storeUnavailable, "too many changes at the same time", isConflict: true)
-
-    /// A digest that libcrypto did not compute: the host forbids the algorithm or has no memory.
-    package init(_: LibcryptoError) { self.init(.storeFailed, "libcrypto cannot compute a digest") }
-
-    static func onHost<Result>(
-        _ body: () throws(LibcryptoError) -> Result
-    ) throws(LedgerError) -> Result {
-        do throws(LibcryptoError) {
-            return try body()
-        } catch {
-            throw LedgerError(error)
-        }
-    }
+    package static let conflict = LedgerError(.storeUnavailable, "too many changes at the same time", isConflict: true)
 
     // Strings from outside are compared by their bytes.
     public static func == (lhs: LedgerError, rhs: LedgerError) -> Bool {

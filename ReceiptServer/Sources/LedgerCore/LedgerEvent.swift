@@ -84,12 +84,12 @@ public struct LedgerEvent: Sendable {
     }
 
     /// The id of the event, 32 hexadecimal digits. It is the same each time the event is delivered.
-    public internal(set) var id = ""
+    public package(set) var id = ""
     /// The account that has the purchase, or had it.
     public let account: String
     /// The number of the event. It is greater than the numbers of everything that the account's earlier events and
     /// answers said: see ``PurchaseLedger``.
-    public internal(set) var sequence: Int64 = 0
+    public package(set) var sequence: Int64 = 0
     /// What happened.
     public let kind: Kind
     /// What led to it.
@@ -103,7 +103,7 @@ public struct LedgerEvent: Sendable {
     /// The identifier of the transaction under which the account was granted the purchase.
     public let transactionID: String
     /// The identifier of the first transaction of the purchase; `nil` if the ledger has no evidence of it.
-    public internal(set) var originalTransactionID: String?
+    public package(set) var originalTransactionID: String?
     /// What the account has of the purchase now: the quantity of a consumable, or 1; 0 if it has nothing.
     public let quantity: Int
     /// What it had before.
@@ -120,15 +120,15 @@ public struct LedgerEvent: Sendable {
     /// The date of the change.
     public let at: Instant
     /// The token that the transaction carries; `nil` if it is not to be named.
-    var token: AppAccountToken?
+    package var token: AppAccountToken?
     /// The `appAccountToken` of the transaction, if it is one of the account's; `nil` without ``LedgerPolicy/orders``.
-    public internal(set) var accountToken: AppAccountToken?
+    public package(set) var accountToken: AppAccountToken?
     /// The id of the order of the purchase; `nil` if it is not known.
-    public internal(set) var orderID: String?
+    public package(set) var orderID: String?
     /// The shop's own id of that order.
-    public internal(set) var shopOrderID: String?
+    public package(set) var shopOrderID: String?
     /// What lifecycle events say besides; `nil` for other events.
-    public internal(set) var lifecycle: Lifecycle?
+    public package(set) var lifecycle: Lifecycle?
 }
 
 /// A word of an event's JSON. Two are equal if their bytes are.
@@ -223,7 +223,7 @@ extension LedgerEvent: Codable {
     }
 
     /// The event as one line of JSON, with every member, also one without a value.
-    var json: String {
+    package var json: String {
         var writer = JSONWriter(capacity: 512)
         writer.beginObject()
         for member in Member.allCases {
@@ -301,115 +301,5 @@ extension LedgerEvent: Codable {
             facts.deadline = try date(.deadline)
             lifecycle = facts
         }
-    }
-}
-
-extension Grant {
-    /// The event for the grant's account.
-    ///
-    /// - Parameter item: What the evidence says of the transaction; `nil` if there is none.
-    func event(
-        _ kind: LedgerEvent.Kind, _ cause: LedgerEvent.Cause, _ item: Entitlements.Item?, before: Int64, at now: Instant
-    ) -> LedgerEvent {
-        LedgerEvent(
-            account: account, kind: kind, cause: cause,
-            environment: transaction.environment, bundleID: transaction.bundleID.string, productID: productID,
-            transactionID: transaction.transactionID.string, originalTransactionID: item?.originalTransactionID,
-            quantity: Int(quantity), previousQuantity: Int(before), seats: seats.map(Int.init), until: until,
-            purchaseDate: item?.purchase.purchaseDate, length: item?.length?.code, at: now,
-            // It is another account's.
-            token: kind == .conflict ? nil : item.flatMap { AccountTokens.token(of: $0.purchase) })
-    }
-}
-
-extension LedgerEvent {
-    /// Asks for the order, and whether the token is the account's.
-    fileprivate var naming: [SQLStatement] {
-        let account = SQLValue.text(account)
-        let order = SQLStatement(
-            """
-            SELECT id, shop_order_id FROM orders WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3
-                AND account = $4 AND is_named = 1
-            """, [.text(environment.rawValue), .text(bundleID), .text(transactionID), account])
-        guard let token else { return [order] }
-        return [
-            order,
-            SQLStatement(
-                "SELECT 1 FROM account_tokens WHERE token = $1 AND account = $2 AND retired_at IS NULL",
-                [.text(token.description), account]),
-        ]
-    }
-
-    /// Takes the answers to ``naming`` from those of several events.
-    fileprivate mutating func readNames(_ answers: inout ArraySlice<[SQLRow]>) throws(LedgerError) {
-        if let row = answers.popFirst()?.first {
-            (orderID, shopOrderID) = (try row.text(0), try row.optionalText(1))
-        }
-        if let token, let found = answers.popFirst(), !found.isEmpty { accountToken = token }
-    }
-}
-
-extension SQLConnection {
-    /// Numbers events and writes them to the outbox, in the transaction that they are about.
-    ///
-    /// - Parameters:
-    ///   - purchases: What was granted of new purchases: their orders are closed.
-    ///   - accounts: The accounts that get an answer.
-    /// - Returns: The numbers of the answers, and the events as they are delivered.
-    func post(
-        _ events: [LedgerEvent], closingOrdersOf purchases: [NewPurchase] = [], answering accounts: [String] = [],
-        _ policy: LedgerPolicy, at now: Instant
-    ) throws(LedgerError) -> (numbers: [Int64], told: [LedgerEvent]) {
-        // Accounts are locked in one order, after all families.
-        let told = Dictionary(grouping: events) { UTF8Bytes($0.account) }.sorted { $0.key < $1.key }
-        // One statement for adjacent accounts with equal numbers of events.
-        var runs: [(count: Int, accounts: [String])] = []
-        for (account, events) in told {
-            if runs.last?.count != events.count { runs.append((events.count, [])) }
-            runs[runs.count - 1].accounts.append(account.string)
-        }
-        let toldAccounts = Set(told.map(\.key))
-        let others = accounts.filter { !toldAccounts.contains(UTF8Bytes($0)) }
-        let locks = runs.isEmpty ? [] : dialect.sharedFloorLock.map { SQLStatement($0, []) }
-        // The accounts are locked before their orders: no other transaction closes one of them.
-        let closing =
-            policy.orders.map { orders in
-                purchases.flatMap { $0.closingOrder(orders, at: now) }
-            } ?? []
-        let naming = policy.orders == nil ? [] : told.flatMap { $0.value.flatMap(\.naming) }
-        let all = try run(
-            locks + runs.map { SQLStatement.takingSequences($0.count, of: $0.accounts, at: now, dialect) }
-                + others.map(SQLStatement.sequence) + closing + naming)
-        let rows = all.dropFirst(locks.count)
-        var names = all.suffix(naming.count)
-        // The last event of an answered account has the number of its answer.
-        var numbers: [UTF8Bytes: Int64] = [:]
-        for row in rows.prefix(runs.count).joined() { numbers[UTF8Bytes(try row.text(0))] = try row.integer(1) }
-        var posted: [LedgerEvent] = []
-        for (account, events) in told {
-            guard let last = numbers[account] else { throw LedgerError(.storeFailed, "no number for an event") }
-            for (offset, event) in events.enumerated() {
-                var event = event
-                event.id = policy.surroundings.makeID()
-                if policy.orders != nil { try event.readNames(&names) }
-                event.sequence = last - Int64(events.count - 1 - offset)
-                posted.append(event)
-                // A request for a refund waits for no other event: Apple asks for an answer within hours.
-                let isUrgent = event.kind == .refundRequested
-                try write(
-                    """
-                    INSERT INTO outbox (id, account, sequence, event, made_at, state, attempts, due_at)
-                    VALUES ($1, $2, $3, $4, $5, $6, 0, $7)
-                    """,
-                    [
-                        .text(event.id), .text(event.account), .integer(event.sequence), .text(event.json),
-                        SQLValue(now), .text(isUrgent ? "urgent" : "pending"), isUrgent ? SQLValue(now) : .null,
-                    ])
-            }
-        }
-        for (account, row) in zip(others, rows.dropFirst(runs.count).prefix(others.count)) {
-            numbers[UTF8Bytes(account)] = try SQLStatement.sequence(row)
-        }
-        return (accounts.map { numbers[UTF8Bytes($0)] ?? 0 }, posted)
     }
 }

@@ -1,11 +1,11 @@
-import AppStoreReceipt
+package import AppStoreReceipt
 import Instants
 import StrictText
 
 /// What lifecycle events tell of a subscription: its state by what Apple signed last, in whatever order it arrived.
 ///
 /// A value is `nil` where nothing says it.
-struct LifecycleState: Codable {
+package struct LifecycleState: Codable, Equatable, Sendable {
     /// The newest period.
     private let transactionID: String
     private let productID: String
@@ -20,7 +20,7 @@ struct LifecycleState: Codable {
     /// `nil` without renewal information.
     private var isRefunded: Bool?
 
-    init(_ subscription: Subscription) {
+    package init(_ subscription: Subscription) {
         let period = subscription.newestPeriod
         transactionID = period.transactionID
         productID = period.productID
@@ -91,6 +91,13 @@ struct LifecycleState: Codable {
             (.expired, !before.hasExpired && after.hasExpired),
         ]
         return rules.filter(\.isTold).map(\.kind)
+    }
+
+    package static func == (left: LifecycleState, right: LifecycleState) -> Bool {
+        isSame(left.transactionID, right.transactionID) && isSame(left.productID, right.productID)
+            && left.end == right.end && left.willRenew == right.willRenew && isSame(left.renewsAs, right.renewsAs)
+            && left.hasBillingIssue == right.hasBillingIssue && isSame(left.priceIncrease, right.priceIncrease)
+            && left.hasExpired == right.hasExpired && left.isRefunded == right.isRefunded
     }
 
     private static let none = Subscription.PriceIncrease.none.rawValue

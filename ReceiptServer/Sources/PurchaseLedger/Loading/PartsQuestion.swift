@@ -6,57 +6,57 @@ struct PartsQuestion {
     /// With more purchases, the whole is loaded: most of it would be.
     private static let maximumPurchaseCount = 8
 
-    let family: Int64
+    let lineage: Int64
     /// The first transaction of the subscription, by which renewal information is found.
     let original: TransactionKey
     private let transactions: [TransactionKey]
     private let lineItems: [UTF8Bytes]
-    /// From the first begin to the last end of what is brought.
+    /// From the first begin to the last end of what is submitted.
     private let span: Range<Int64>?
     private let now: Instant
 
     /// Returns `nil` if the whole is to be loaded.
     init?(
-        _ family: Int64, _ original: TransactionKey, _ brought: [(purchase: Purchase, keys: PurchaseKeys)],
+        _ lineage: Int64, _ original: TransactionKey, _ submitted: [(purchase: Purchase, keys: PurchaseKeys)],
         at now: Instant
     ) {
-        guard brought.count <= Self.maximumPurchaseCount else { return nil }
+        guard submitted.count <= Self.maximumPurchaseCount else { return nil }
         var periods: [SubscriptionPeriod] = []
-        for (purchase, keys) in brought {
+        for (purchase, keys) in submitted {
             guard keys.relatives.allSatisfy({ $0 == original }), let period = SubscriptionPeriod([purchase]) else {
                 return nil
             }
             periods.append(period)
         }
-        self.family = family
+        self.lineage = lineage
         self.original = original
-        transactions = brought.map(\.keys.transaction)
+        transactions = submitted.map(\.keys.transaction)
         lineItems = Array(Set(periods.compactMap(\.lineItem)))
         span = periods.first.map { periods.dropFirst().map(\.span).reduce($0.span) { $0.joined(with: $1) } }
         self.now = now
     }
 
     func questions(_ dialect: SQLDialect) -> [SQLQuestion] {
-        let family = SQLValue.integer(family)
+        let lineage = SQLValue.integer(lineage)
         let part = "SELECT begins_at, ends_at, changes_at FROM parts WHERE family_id = $1"
         var questions = [
             SQLQuestion(
                 "SELECT renewal FROM renewals WHERE environment = $1 AND original_transaction_id = $2",
                 [.text(original.environment.rawValue), .text(original.transactionID.string)]),
-            SQLQuestion("\(part) AND changes_at <= $2", [family, SQLValue(now)]),
+            SQLQuestion("\(part) AND changes_at <= $2", [lineage, SQLValue(now)]),
         ]
         guard let span else { return questions }
         let periods = dialect.rows(of: transactions.map(\.transactionID.string), in: "periods")
         let (begin, end) = (SQLValue.integer(span.lowerBound), SQLValue.integer(span.upperBound))
         questions += [
-            SQLQuestion("\(part) AND begins_at < $2 ORDER BY begins_at DESC LIMIT 1", [family, begin]),
-            SQLQuestion("\(part) AND begins_at >= $2 AND begins_at < $3", [family, begin, end]),
+            SQLQuestion("\(part) AND begins_at < $2 ORDER BY begins_at DESC LIMIT 1", [lineage, begin]),
+            SQLQuestion("\(part) AND begins_at >= $2 AND begins_at < $3", [lineage, begin, end]),
             SQLQuestion(
                 "SELECT part FROM \(periods.table) AS periods",
                 [.text(original.environment.rawValue), .text(original.bundleID.string), periods.parameter]),
             SQLQuestion(
                 "SELECT part FROM periods WHERE family_id = $1 AND line_item \(dialect.oneOf("$2", lineItems.count))",
-                [family],
+                [lineage],
                 oneOf: lineItems.map { .text($0.string) }, dialect),
         ]
         return questions
@@ -65,20 +65,20 @@ struct PartsQuestion {
     /// Returns the parts that decide, and the renewal information; `nil` if the whole does.
     func parts(
         _ answers: some Collection<[SQLRow]>
-    ) throws(LedgerError) -> (StoredParts, SubscriptionRenewal?)? {
+    ) throws(LedgerError) -> (rows: Division.Rows, renewal: SubscriptionRenewal?)? {
         let answers = Array(answers)
         let renewal: SubscriptionRenewal? = try answers[0].first.map { (row) throws(LedgerError) in
-            try StoredJSON.decode(row.text(0))
+            try StoredJSON.decode(row.text("renewal"))
         }
         // A grace period can reach into any part.
         guard renewal?.gracePeriodExpiresDate == nil else { return nil }
-        var parts = StoredParts()
+        var parts = Division.Rows()
         if let span {
-            for row in answers[2] where try row.integer(1) > span.lowerBound { try parts.addPart(row) }
+            for row in answers[2] where try row.integer("ends_at") > span.lowerBound { try parts.addPart(row) }
             for row in answers[3] { try parts.addPart(row) }
             // A transaction, or a copy of it, was signed with dates of another part.
             for row in answers[4] + answers[5] {
-                guard parts.parts[try row.integer(0)] != nil else { return nil }
+                guard parts.parts[try row.integer("part")] != nil else { return nil }
             }
         }
         for row in answers[1] { try parts.addPart(row) }
@@ -86,46 +86,29 @@ struct PartsQuestion {
     }
 }
 
-/// What the tables have about parts of a subscription.
-struct StoredParts {
-    struct Part: Equatable {
-        let end: Int64
-        let changesAt: Int64?
-    }
-
-    struct Period: Equatable {
-        let part: Int64
-        let lineItem: UTF8Bytes?
-    }
-
-    /// By their begins.
-    private(set) var parts: [Int64: Part] = [:]
-    private(set) var periods: [TransactionKey: Period] = [:]
-
+extension Division.Rows {
     /// - Parameter row: `begins_at`, `ends_at` and `changes_at`.
     mutating func addPart(_ row: SQLRow) throws(LedgerError) {
-        let date = try row.optionalDate(2)
-        parts[try row.integer(0)] = Part(end: try row.integer(1), changesAt: date?.millisecondsSince1970)
+        let date = try row.optionalDate("changes_at")
+        parts[try row.integer("begins_at")] = Division.Part(
+            end: try row.integer("ends_at"), changesAt: date?.millisecondsSince1970)
     }
 
     /// The question of the transactions of parts, or of all, whose answer ``addPeriods(_:)`` reads.
-    static func periods(_ family: Int64, parts: [Int64]?, _ dialect: SQLDialect) -> SQLQuestion {
+    static func periods(_ lineage: Int64, parts: [Int64]?, _ dialect: SQLDialect) -> SQLQuestion {
         let text = """
             SELECT environment, bundle_id, transaction_id, part, line_item FROM periods WHERE family_id = $1
             """
-        guard let parts else { return SQLQuestion(text, [.integer(family)]) }
+        guard let parts else { return SQLQuestion(text, [.integer(lineage)]) }
         return SQLQuestion(
-            "\(text) AND part \(dialect.oneOf("$2", parts.count))", [.integer(family)],
-            oneOf: parts.map(SQLValue.integer),
-            dialect)
+            "\(text) AND part \(dialect.oneOf("$2", parts.count))", [.integer(lineage)],
+            oneOf: parts.map(SQLValue.integer), dialect)
     }
 
     mutating func addPeriods(_ rows: [SQLRow]) throws(LedgerError) {
         for row in rows {
-            guard let environment = AppStoreEnvironment(rawValue: try row.text(0)) else { continue }
-            let key = TransactionKey(
-                environment: environment, bundleID: try row.text(1), transactionID: try row.text(2))
-            periods[key] = Period(part: try row.integer(3), lineItem: try row.optionalText(4).map(UTF8Bytes.init))
+            periods[try row.transactionKey] = Division.Period(
+                part: try row.integer("part"), lineItem: try row.optionalText("line_item").map(UTF8Bytes.init))
         }
     }
 }

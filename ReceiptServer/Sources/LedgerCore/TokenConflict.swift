@@ -5,13 +5,15 @@ public struct TokenConflict: Sendable {
 }
 
 /// The reports to the operator about a database transaction, made when it is committed.
-struct LedgerNotices: Sendable {
+package struct LedgerNotices: Sendable {
     /// The transactions newly found to have the token of an account other than the owner.
-    var tokenConflicts: [TokenConflict] = []
+    package var tokenConflicts: [TokenConflict] = []
     /// The products of non-renewing subscriptions that were granted without an end.
-    var unknownLengths: [String] = []
+    package var unknownLengths: [String] = []
 
-    static func += (notices: inout LedgerNotices, more: LedgerNotices) {
+    package init() {}
+
+    package static func += (notices: inout LedgerNotices, more: LedgerNotices) {
         notices.tokenConflicts += more.tokenConflicts
         notices.unknownLengths += more.unknownLengths
     }

@@ -42,7 +42,7 @@ public enum Outcome: String, Codable, Sendable, CaseIterable {
         switch self {
         case .granted: Row(mayFinish: true, "is the account's from now on")
         case .alreadyYours: Row(mayFinish: true, "was granted to the account before")
-        case .belongsToAnother: Row(mayFinish: true, "is of a family that another account brought first")
+        case .belongsToAnother: Row(mayFinish: true, "belongs to a lineage that another account submitted first")
         case .tooEarly: Row(mayFinish: false, "is a renewal that begins later")
         case .expired: Row(mayFinish: true, "is a period that has ended, or that another one has replaced")
         case .revoked:
@@ -163,5 +163,9 @@ public struct Redemption: Sendable {
     /// idempotency key.
     public let isRepeated: Bool
     /// The reports to the operator.
-    var notices = LedgerNotices()
+    package var notices = LedgerNotices()
+
+    package init(outcomes: [TransactionOutcome], sequence: Int64, isRepeated: Bool) {
+        (self.outcomes, self.sequence, self.isRepeated) = (outcomes, sequence, isRepeated)
+    }
 }

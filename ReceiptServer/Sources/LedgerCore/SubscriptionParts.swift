@@ -1,13 +1,13 @@
-import AppStoreReceipt
-import StrictText
+package import AppStoreReceipt
+package import StrictText
 
 /// A subscription, divided where no period crosses: each part is decided as if the others did not exist.
 ///
 /// `Entitlements` decides a period by what overlaps it, and by the transactions with its web order line item. A period
 /// that only follows another changes nothing of it. Only a grace period reaches further than the period that it
 /// extends: a subscription with one is decided as a whole.
-struct SubscriptionParts {
-    struct Part: Equatable {
+package struct SubscriptionParts: Sendable {
+    package struct Part: Equatable, Sendable {
         /// Milliseconds since 1970. No other part of the subscription has any of them.
         var span: Range<Int64>
         var transactions: [TransactionKey]
@@ -21,7 +21,7 @@ struct SubscriptionParts {
 
     /// Returns `nil` for what is not divided: other purchases, subscriptions that were migrated, and evidence that
     /// contradicts itself.
-    init?(_ variants: [TransactionKey: [FamilyEvidence.Variant]]) {
+    package init?(_ variants: [TransactionKey: [Lineage.Variant]]) {
         var periods: [Part] = []
         var byLineItem: [UTF8Bytes: Int] = [:]
         var lineItems: [TransactionKey: UTF8Bytes] = [:]
@@ -56,16 +56,16 @@ struct SubscriptionParts {
 }
 
 /// What decides to which part of a subscription a transaction belongs, by everything that was signed of it.
-struct SubscriptionPeriod {
+package struct SubscriptionPeriod {
     let original: UTF8Bytes
     /// From the earliest begin to the latest end that Apple signed.
-    private(set) var span: Range<Int64>
-    private(set) var lineItem: UTF8Bytes?
+    package private(set) var span: Range<Int64>
+    package private(set) var lineItem: UTF8Bytes?
 
     /// Dates that leave room for computing with them.
     private static let dates: ClosedRange<Int64> = -(1 << 52)...(1 << 52)
 
-    init?(_ purchases: [Purchase]) {
+    package init?(_ purchases: [Purchase]) {
         guard let first = purchases.first else { return nil }
         original = UTF8Bytes(first.originalTransactionID)
         span = 0..<0
@@ -87,7 +87,7 @@ struct SubscriptionPeriod {
 }
 
 extension Range<Int64> {
-    func joined(with other: Range) -> Range {
+    package func joined(with other: Range) -> Range {
         Swift.min(lowerBound, other.lowerBound)..<Swift.max(upperBound, other.upperBound)
     }
 }

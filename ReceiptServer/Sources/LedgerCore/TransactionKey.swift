@@ -1,57 +1,57 @@
-import AppStoreReceipt
-import StrictText
+package import AppStoreReceipt
+package import StrictText
 
 /// What identifies a transaction: the sandbox never meets production, and apps never meet each other.
-struct TransactionKey: Hashable, Comparable {
-    let environment: AppStoreEnvironment
-    let bundleID: UTF8Bytes
-    let transactionID: UTF8Bytes
+package struct TransactionKey: Hashable, Comparable, Sendable {
+    package let environment: AppStoreEnvironment
+    package let bundleID: UTF8Bytes
+    package let transactionID: UTF8Bytes
 
-    init(environment: AppStoreEnvironment, bundleID: UTF8Bytes, transactionID: UTF8Bytes) {
+    package init(environment: AppStoreEnvironment, bundleID: UTF8Bytes, transactionID: UTF8Bytes) {
         self.environment = environment
         self.bundleID = bundleID
         self.transactionID = transactionID
     }
 
-    init(environment: AppStoreEnvironment, bundleID: String, transactionID: String) {
+    package init(environment: AppStoreEnvironment, bundleID: String, transactionID: String) {
         self.init(
             environment: environment, bundleID: UTF8Bytes(bundleID), transactionID: UTF8Bytes(transactionID))
     }
 
-    /// The values of the columns `environment`, `bundle_id` and `transaction_id`.
-    var columns: [SQLValue] {
-        [.text(environment.rawValue), .text(bundleID.string), .text(transactionID.string)]
+    /// The key of another transaction of the same app.
+    package func sibling(_ transactionID: String) -> TransactionKey {
+        TransactionKey(environment: environment, bundleID: bundleID, transactionID: UTF8Bytes(transactionID))
     }
 
     /// An order in which every transaction takes its locks.
-    static func < (left: TransactionKey, right: TransactionKey) -> Bool {
+    package static func < (left: TransactionKey, right: TransactionKey) -> Bool {
         if left.environment != right.environment {
             return left.environment.rawValue.utf8.lexicographicallyPrecedes(right.environment.rawValue.utf8)
         }
         return (left.bundleID, left.transactionID) < (right.bundleID, right.transactionID)
     }
 
-    static func == (left: TransactionKey, right: TransactionKey) -> Bool {
+    package static func == (left: TransactionKey, right: TransactionKey) -> Bool {
         left.transactionID == right.transactionID && left.bundleID == right.bundleID
             && left.environment == right.environment
     }
 
     /// Few keys have a transaction id in common.
-    func hash(into hasher: inout Hasher) { hasher.combine(transactionID) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(transactionID) }
 }
 
 /// The keys of a purchase.
-struct PurchaseKeys {
-    let transaction: TransactionKey
+package struct PurchaseKeys: Sendable {
+    package let transaction: TransactionKey
     /// The original transaction, and the one before a migration; of a member, what all of the member's have in common.
     /// All belong to one family.
-    private(set) var relatives: [TransactionKey]
+    package private(set) var relatives: [TransactionKey]
     /// Whether a seat is assigned to a member by it. A receipt does not say it.
-    let isOfMember: Bool
+    package let isOfMember: Bool
 
     /// Returns `nil` for a purchase that names no app or environment, or has an id that the tables cannot hold, or that
     /// is support's. Apple signs none.
-    init?(_ purchase: Purchase) {
+    package init?(_ purchase: Purchase) {
         guard let environment = purchase.environment, let bundleID = purchase.bundleID,
             LedgerText.isStorable(bundleID), LedgerText.isStorable(purchase.productID)
         else { return nil }
@@ -76,16 +76,16 @@ struct PurchaseKeys {
     }
 
     /// The keys of a grant without other known facts.
-    init(granted transaction: TransactionKey) {
+    package init(granted transaction: TransactionKey) {
         self.transaction = transaction
         relatives = []
         isOfMember = false
     }
 
-    var all: [TransactionKey] { [transaction] + relatives }
+    package var all: [TransactionKey] { [transaction] + relatives }
 
     /// Gives relatives other names.
-    mutating func rename(_ names: [TransactionKey: TransactionKey]) {
+    package mutating func rename(_ names: [TransactionKey: TransactionKey]) {
         relatives = relatives.map { $0 == transaction ? $0 : names[$0] ?? $0 }
     }
 }
@@ -93,7 +93,7 @@ struct PurchaseKeys {
 /// The texts that the tables hold as keys.
 package enum LedgerText {
     /// PostgreSQL stores no NUL, and both databases keep keys short.
-    static let maximumByteCount = 255
+    package static let maximumByteCount = 255
 
     package static func isStorable(_ text: String) -> Bool {
         1...maximumByteCount ~= text.utf8.count && !text.utf8.contains(0)

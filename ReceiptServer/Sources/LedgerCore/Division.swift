@@ -1,0 +1,48 @@
+package import AppStoreReceipt
+package import StrictText
+
+/// How a large subscription is divided into ``SubscriptionParts``, as it is stored.
+package struct Division: Sendable {
+    package struct Part: Equatable, Sendable {
+        package let end: Int64
+        /// When time alone changes what was decided about the part, in milliseconds since 1970.
+        package let changesAt: Int64?
+
+        package init(end: Int64, changesAt: Int64?) { (self.end, self.changesAt) = (end, changesAt) }
+    }
+
+    package struct Period: Equatable, Sendable {
+        /// The beginning of the part that it is in.
+        package let part: Int64
+        package let lineItem: UTF8Bytes?
+
+        package init(part: Int64, lineItem: UTF8Bytes?) { (self.part, self.lineItem) = (part, lineItem) }
+    }
+
+    /// The parts that are loaded, by their beginnings, and the periods in them.
+    package struct Rows: Sendable {
+        package var parts: [Int64: Part] = [:]
+        package var periods: [TransactionKey: Period] = [:]
+
+        package init() {}
+    }
+
+    /// The identifier of the first transaction of the subscription.
+    package let original: UTF8Bytes
+    /// `nil` if they are not loaded, because nothing may change.
+    package var rows: Rows?
+
+    package init(original: UTF8Bytes, _ rows: Rows?) { (self.original, self.rows) = (original, rows) }
+
+    /// - Parameter changes: When time alone changes what was decided about a transaction.
+    package init(_ parts: SubscriptionParts, _ changes: [TransactionKey: Instant]) {
+        var rows = Rows()
+        for part in parts.parts {
+            let begin = part.span.lowerBound
+            let changesAt = part.transactions.compactMap { changes[$0] }.min()
+            rows.parts[begin] = Part(end: part.span.upperBound, changesAt: changesAt?.millisecondsSince1970)
+            for key in part.transactions { rows.periods[key] = Period(part: begin, lineItem: parts.lineItems[key]) }
+        }
+        self.init(original: parts.original, rows)
+    }
+}

@@ -1,0 +1,75 @@
+@_spi(Ledger) import AppStoreReceipt
+import StrictText
+
+/// The rules about tokens, whose numbers are those of `ORDERS.md`.
+extension LedgerDecision {
+    /// R1, R14: The account of the token of a purchase, if it has one. R7: A shared purchase has none.
+    func holder(of purchase: Purchase) -> TokenHolder? {
+        purchase.isShared ? nil : purchase.accountToken.flatMap { lineages.holders?[$0] }
+    }
+
+    /// R1: The accounts of tokens become the owners of what nobody owns, whoever submits the evidence. Of several tokens
+    /// of a lineage, that of the earliest purchase counts.
+    mutating func claimByTokens() {
+        guard lineages.holders != nil else { return }
+        for (key, item) in itemsByDate {
+            guard let lineage = lineages[key], lineage.owner == nil, rules.isForSale(item.productID),
+                let holder = holder(of: item.purchase)
+            else { continue }
+            let basis = ClaimBasis(lineage.evidence.keys, of: lineage)
+            lineages.claim(lineage.id, for: holder.account, restingOn: basis, at: now)
+        }
+    }
+
+    /// R4: Returns why a purchase can't be claimed when a token is required, or `nil` if the first account that submits
+    /// it becomes its owner.
+    func missingToken(of item: Entitlements.Item) -> Outcome? {
+        let purchase = item.purchase
+        // A customer who restores a non-consumable may have bought it before there were tokens.
+        let date =
+            purchase.productType == .nonConsumable
+            ? purchase.originalPurchaseDate ?? purchase.purchaseDate : purchase.purchaseDate
+        guard let since = rules.requiresTokenSince, date >= since, !purchase.isShared else { return nil }
+        if purchase.appAccountToken != nil { return holder(of: purchase) == nil ? .notYours : nil }
+        return !submission.canHaveToken || purchase.offer?.type == .offerCode ? nil : .tokenMissing
+    }
+
+    /// R3: Notes the tokens that wait for their account. R5: Reports those that are another account's to the owner, once
+    /// for each token of a lineage.
+    mutating func noteTokens() {
+        // Time alone says nothing new of tokens.
+        guard cause != .beginning, cause != .migration, let holders = lineages.holders else { return }
+        var seen: [Int64: Set<AppAccountToken>] = [:]
+        for (key, item) in itemsByDate {
+            guard let token = item.purchase.accountToken, let lineage = lineages[key], !item.purchase.isShared,
+                seen[lineage.id, default: []].insert(token).inserted
+            else { continue }
+            let note = lineage.tokenNotes[token]
+            guard let holder = holders[token] else {
+                if note == nil { lineages.byID[lineage.id]?.tokenNotes[token] = .waiting }
+                continue
+            }
+            // R13: Nobody is there any more to say that it is theirs.
+            if note != .reported, !holder.isRetired, let owner = lineage.owner?.account,
+                !owner.hasSameBytes(as: holder.account), rules.isForSale(item.productID)
+            {
+                lineages.byID[lineage.id]?.tokenNotes[token] = .reported
+                reportConflict(owner, key, item)
+            } else if note == .waiting {
+                lineages.byID[lineage.id]?.tokenNotes[token] = nil
+            }
+        }
+    }
+
+    /// Tells the owner of a purchase that a transaction has the token of another account, and not whose.
+    private mutating func reportConflict(_ owner: String, _ key: TransactionKey, _ item: Entitlements.Item) {
+        let grant =
+            grants(ofPurchaseWith: key).first { $0.account.hasSameBytes(as: owner) }
+            ?? Grant(
+                transaction: key, account: owner, productID: item.productID, quantity: 0, until: item.accessEndDate,
+                isVoided: false)
+        effects.events.append(grant.event(.conflict, cause, item, before: grant.quantity, at: now))
+        effects.notices.tokenConflicts.append(TokenConflict(transactionID: item.transactionID))
+        dispute(key)
+    }
+}

@@ -1,0 +1,2 @@
+/// Events, outcomes and errors are types of the core.
+@_exported public import LedgerCore

@@ -1,0 +1,400 @@
+@_spi(Ledger) import AppStoreReceipt
+import StrictText
+
+/// Loads the lineages that submissions are about, in the one way that there is.
+///
+/// Locks are taken in one order everywhere, so that two transactions never wait for each other: the names of the
+/// accounts that ask, lineages by their number, tokens by their bytes, new identifiers by their bytes, then accounts.
+struct LineageLoader {
+    let connection: any SQLConnection
+    let submissions: [Submission]
+    let policy: LedgerPolicy
+    let now: Instant
+    /// Lineages that are loaded, too.
+    var numbers: [Int64] = []
+    /// Whether all of each lineage is loaded, also where a part would decide.
+    var isWhole = false
+    /// The token that is to be an account's.
+    var registration: TokenRegistration?
+    /// What is asked besides, so that nobody waits for it alone.
+    var statements: [SQLStatement] = []
+
+    /// What the tables have.
+    struct Loaded {
+        /// As they are stored.
+        let stored: Lineages
+        /// With every submitted transaction in its lineage.
+        let gathered: Lineages
+        /// The lineages that each submission is about.
+        let numbers: [[Int64]]
+        /// The rows of what was asked besides.
+        let answers: [[SQLRow]]
+    }
+
+    private var dialect: SQLDialect { connection.dialect }
+    private var usesTokens: Bool { policy.orders != nil || registration != nil }
+
+    /// What identifiers say before anything is locked.
+    private struct Found {
+        var identifiers: [TransactionKey: Int64] = [:]
+        var members: Set<Int64> = []
+        /// The original transactions of those that are divided.
+        var divided: [Int64: TransactionKey] = [:]
+    }
+
+    // MARK: Ways to load
+
+    /// Loads lineages, and locks them until the end of the transaction.
+    ///
+    /// - Throws: A conflict if another transaction made or joined one of them at the same time.
+    func load(isLocking: Bool = true) throws(LedgerError) -> Loaded {
+        let keys = try keys()
+        var found = Found()
+        let numbers = SQLStatement(dialect.freeNumbers, [.integer(Int64(keys.count))])
+        let free = try find(keys, &found, and: isLocking && !keys.isEmpty ? [numbers] : [])
+        var gathering = Gathering(submissions, keys, found.identifiers, members: found.members)
+        let names = Set(gathering.renamed.values).subtracting(keys)
+        if !names.isEmpty {
+            _ = try find(names, &found)
+            gathering = Gathering(submissions, keys, found.identifiers, members: found.members)
+        }
+        let ids = gathering.lineages.union(self.numbers).sorted()
+        var (stored, answers) = try read(ids, found, gathering, isLocking: isLocking)
+        stored.identifiers = found.identifiers
+        stored.freeNumbers = try free.map { (row) throws(LedgerError) in try row.integer(0) }[...]
+        try readTokens(&stored, isLocking: isLocking)
+        return loaded(stored, gathering, answers)
+    }
+
+    /// Loads lineages without locks, from a snapshot.
+    ///
+    /// - Returns: `nil` if something would have to be recorded in any case.
+    func look() throws(LedgerError) -> Loaded? {
+        let keys = try keys()
+        // PostgreSQL answers everything in one round trip. SQLite has none to save: what a new purchase does not need is
+        // not asked.
+        let early = dialect.isServer ? statements : []
+        let renewals = renewalKeys.map(LineageStatements.renewal)
+        let apps = Array(Self.byApp(keys))
+        let rows = try connection.run(
+            apps.map { LineageStatements.whole(of: $1.map(\.transactionID), in: $0.environment, $0.bundleID, dialect) }
+                + renewals + early)
+        var stored = Lineages()
+        for row in rows.prefix(apps.count).joined() { try add(row, to: &stored) }
+        try read(rows.dropFirst(apps.count).prefix(renewals.count), &stored)
+        let members = Set(stored.byID.values.lazy.filter(\.isOfMember).map(\.id))
+        var found = Found(identifiers: stored.identifiers, members: members)
+        let isDivided = stored.byID.values.contains { $0.division != nil }
+        if isDivided { _ = try find(keys, &found) }
+        let gathering = Gathering(submissions, keys, found.identifiers, members: members)
+        guard gathering.splits.isEmpty, gathering.renamed.isEmpty,
+            gathering.keys.allSatisfy({ gathering.identifiers[$0] != nil })
+        else { return nil }
+        var answers = Array(rows.suffix(early.count))
+        if isDivided {
+            (stored, answers) = try read(gathering.lineages.sorted(), found, gathering, isLocking: false)
+            stored.identifiers = found.identifiers
+        } else if !dialect.isServer {
+            answers = try connection.run(statements)
+        }
+        try readTokens(&stored, isLocking: false)
+        return loaded(stored, gathering, answers)
+    }
+
+    private func loaded(_ stored: Lineages, _ gathering: Gathering, _ answers: [[SQLRow]]) -> Loaded {
+        var gathered = stored
+        gathered.gather(gathering)
+        return Loaded(
+            stored: stored, gathered: gathered,
+            numbers: submissions.map { gathering.numbers(of: $0, in: gathered) }, answers: answers)
+    }
+
+    // MARK: Identifiers
+
+    private struct App: Hashable {
+        let environment: AppStoreEnvironment
+        let bundleID: UTF8Bytes
+    }
+
+    private static func byApp(_ keys: Set<TransactionKey>) -> [App: [TransactionKey]] {
+        Dictionary(grouping: keys) { App(environment: $0.environment, bundleID: $0.bundleID) }
+    }
+
+    /// The keys of the submissions, and the original transactions that renewal information without a purchase is about.
+    /// It names no app; the id is unique in an environment.
+    private func keys() throws(LedgerError) -> Set<TransactionKey> {
+        var keys: Set<TransactionKey> = []
+        for submission in submissions {
+            let known = submission.keys
+            if submissions.count == 1 { keys = known } else { keys.formUnion(known) }
+            for renewal in submission.renewals {
+                guard let key = RenewalKey(renewal),
+                    !known.contains(where: {
+                        $0.environment == key.environment && $0.transactionID == key.originalTransactionID
+                    })
+                else { continue }
+                let id = key.originalTransactionID.string
+                let rows = try connection.run(
+                    """
+                    SELECT environment, bundle_id, transaction_id FROM identifiers
+                    WHERE environment = $1 AND transaction_id IN ($2, $3)
+                    """, [.text(key.environment.rawValue), .text(id), .text(MemberID.bought(id))])
+                for row in rows { keys.insert(try row.transactionKey) }
+            }
+        }
+        return keys
+    }
+
+    /// - Returns: The rows of other statements.
+    private func find(
+        _ keys: Set<TransactionKey>, _ found: inout Found, and others: [SQLStatement] = []
+    ) throws(LedgerError) -> [SQLRow] {
+        let statements = Self.byApp(keys).map { app, keys in
+            LineageStatements.identifiers(keys.map(\.transactionID), in: app.environment, app.bundleID, dialect)
+        }
+        let rows = try connection.run(statements + others)
+        for row in rows.prefix(statements.count).joined() {
+            let (key, id) = (try row.transactionKey, try row.integer("family_id"))
+            found.identifiers[key] = id
+            if try !row.isNull("is_member") { found.members.insert(id) }
+            if let original = try row.optionalText("subscription") { found.divided[id] = key.sibling(original) }
+        }
+        return Array(rows.dropFirst(statements.count).joined())
+    }
+
+    // MARK: Contents
+
+    private func add(_ row: SQLRow, to lineages: inout Lineages) throws(LedgerError) {
+        let id = try row.integer("id")
+        // Each row of a lineage repeats it.
+        if lineages.byID[id] == nil { lineages.byID[id] = try Lineage(row) }
+        guard try !row.isNull("transaction_id") else { return }
+        let key = try row.transactionKey
+        try lineages.byID[id]?.add(row, isFirst: lineages.identifiers[key] == nil)
+        lineages.identifiers[key] = id
+    }
+
+    /// Reads lineages, and locks them: all of each, or the parts that decide.
+    private func read(
+        _ ids: [Int64], _ found: Found, _ gathering: Gathering, isLocking: Bool
+    ) throws(LedgerError) -> (Lineages, answers: [[SQLRow]]) {
+        // A lifecycle and tokens are those of a whole subscription.
+        let parts = isWhole || usesTokens || policy.lifecycleEvents ? [] : partsQuestions(found, gathering)
+        let whole = ids.filter { id in !parts.contains { $0.lineage == id } }
+        let lock = LineageStatements.lineages(ids, dialect, isLocking: isLocking)
+        let renewals = renewalKeys.map { SQLQuestion(LineageStatements.renewal($0)) }
+        let partsQuestions = parts.flatMap { $0.questions(dialect) }
+        var rows = try connection.run(
+            [lock] + LineageStatements.contents(whole, dialect) + renewals + partsQuestions
+                + statements.map(SQLQuestion.init))[...]
+        func next(_ count: Int) -> ArraySlice<[SQLRow]> {
+            defer { rows = rows.dropFirst(count) }
+            return rows.prefix(count)
+        }
+        var lineages = Lineages()
+        for row in next(1).joined() {
+            let lineage = try Lineage(row)
+            lineages.byID[lineage.id] = lineage
+        }
+        // One was joined with another after its identifiers were read.
+        guard lineages.byID.count == ids.count else { throw .conflict }
+        try Self.read(next(4), into: &lineages.byID)
+        try read(next(renewals.count), &lineages)
+        try readParts(parts, next(partsQuestions.count), into: &lineages, isLocking: isLocking)
+        return (lineages, Array(rows))
+    }
+
+    /// - Parameter answers: Those of ``LineageStatements/contents(_:_:)``.
+    fileprivate static func read(
+        _ answers: ArraySlice<[SQLRow]>, into lineages: inout [Int64: Lineage]
+    ) throws(LedgerError) {
+        for (question, rows) in answers.enumerated() {
+            for row in rows {
+                let id = try row.integer("family_id")
+                switch question {
+                case 0: try lineages[id]?.addEvidence(row)
+                case 1: lineages[id]?.renewals.append(try StoredJSON.decode(row.text("renewal")))
+                case 2: try lineages[id]?.addGrant(row)
+                default: try lineages[id]?.addDueDate(row)
+                }
+            }
+        }
+    }
+
+    // MARK: Renewal information
+
+    /// The subscriptions whose stored renewal information decides, whatever lineages are known.
+    private var renewalKeys: [RenewalKey] {
+        var keys = Set(submissions.lazy.flatMap(\.renewals).compactMap { RenewalKey($0) })
+        if policy.lifecycleEvents {
+            for purchase in submissions.lazy.flatMap(\.purchases).map(\.signed.purchase)
+            where purchase.expiresDate != nil && LedgerText.isStorable(purchase.originalTransactionID) {
+                guard let environment = purchase.environment else { continue }
+                keys.insert(
+                    RenewalKey(
+                        environment: environment, originalTransactionID: UTF8Bytes(purchase.originalTransactionID)))
+            }
+        }
+        return keys.sorted()
+    }
+
+    private func read(_ answers: ArraySlice<[SQLRow]>, _ lineages: inout Lineages) throws(LedgerError) {
+        for (key, rows) in zip(renewalKeys, answers) {
+            lineages.renewals[key] = try rows.first.map { (row) throws(LedgerError) in
+                try StoredJSON.decode(row.text("renewal"))
+            }
+        }
+    }
+}
+
+extension SQLConnection {
+    /// Returns lineages by their numbers, without locks.
+    func lineages(_ ids: [Int64]) throws(LedgerError) -> [Lineage] {
+        let rows = try run([LineageStatements.lineages(ids, dialect)] + LineageStatements.contents(ids, dialect))
+        var lineages: [Int64: Lineage] = [:]
+        for row in rows[0] { lineages[try row.integer("id")] = try Lineage(row) }
+        try LineageLoader.read(rows.dropFirst(), into: &lineages)
+        return ids.compactMap { lineages[$0] }
+    }
+}
+
+// MARK: - Large subscriptions
+
+extension LineageLoader {
+    /// Returns what to ask about those that are divided, unless a submission may join them with others.
+    private func partsQuestions(_ found: Found, _ gathering: Gathering) -> [PartsQuestion] {
+        // A grace period can reach into any part.
+        guard !found.divided.isEmpty, gathering.renamed.isEmpty,
+            submissions.allSatisfy({ $0.renewals.allSatisfy { $0.gracePeriodExpiresDate == nil } })
+        else { return [] }
+        var joined = Set(gathering.splits.map(\.lineage)).union(numbers)
+        for group in gathering.groups {
+            let lineages = Set(group.compactMap { gathering.identifiers[$0] })
+            if lineages.count > 1 { joined.formUnion(lineages) }
+        }
+        var submitted: [Int64: [(purchase: Purchase, keys: PurchaseKeys)]] = [:]
+        for case (let signed, let keys?) in submissions.flatMap(\.purchases) {
+            guard let id = keys.all.lazy.compactMap({ gathering.identifiers[$0] }).first, found.divided[id] != nil
+            else { continue }
+            submitted[id, default: []].append((signed.purchase, keys))
+        }
+        return found.divided.filter { !joined.contains($0.key) && gathering.lineages.contains($0.key) }
+            .sorted { $0.key < $1.key }
+            .compactMap { id, original in PartsQuestion(id, original, submitted[id] ?? [], at: now) }
+    }
+
+    /// Loads the parts that decide, or the whole where it does.
+    private func readParts(
+        _ questions: [PartsQuestion], _ answers: ArraySlice<[SQLRow]>, into lineages: inout Lineages, isLocking: Bool
+    ) throws(LedgerError) {
+        var answers = answers
+        var loads: [Int64: Division.Rows] = [:]
+        var whole: [Int64] = []
+        for question in questions {
+            let count = question.questions(dialect).count
+            // The answer to a claim of a lineage depends on all its evidence.
+            if let lineage = lineages.byID[question.lineage], lineage.owner != nil,
+                lineage.division?.original == question.original.transactionID,
+                let (rows, renewal) = try question.parts(answers.prefix(count))
+            {
+                loads[lineage.id] = rows
+                lineages.byID[lineage.id]?.renewals = renewal.map { [$0] } ?? []
+            } else {
+                whole.append(question.lineage)
+            }
+            answers = answers.dropFirst(count)
+        }
+        if !whole.isEmpty {
+            try Self.read(connection.run(LineageStatements.contents(whole, dialect))[...], into: &lineages.byID)
+        }
+        for (id, rows) in loads {
+            try readParts(Array(rows.parts.keys), of: id, into: &lineages)
+            // What only changes of the division need.
+            if isLocking { try readDivision(rows, parts: Array(rows.parts.keys), of: id, into: &lineages) }
+        }
+        guard isLocking else { return }
+        for lineage in lineages.byID.values where lineage.division != nil && loads[lineage.id] == nil {
+            var all = Division.Rows()
+            for row in try connection.run(
+                "SELECT begins_at, ends_at, changes_at FROM parts WHERE family_id = $1", [.integer(lineage.id)])
+            {
+                try all.addPart(row)
+            }
+            try readDivision(all, parts: nil, of: lineage.id, into: &lineages)
+        }
+    }
+
+    private func readParts(_ parts: [Int64], of id: Int64, into lineages: inout Lineages) throws(LedgerError) {
+        let answers = try connection.run(LineageStatements.contents(id, parts: parts, dialect))
+        for row in answers[0] { try lineages.byID[id]?.addEvidence(row) }
+        for row in answers[1] { try lineages.byID[id]?.addGrant(row) }
+        for row in answers[2] { try lineages.byID[id]?.addDueDate(row) }
+    }
+
+    private func readDivision(
+        _ rows: Division.Rows, parts: [Int64]?, of id: Int64, into lineages: inout Lineages
+    ) throws(LedgerError) {
+        var rows = rows
+        try rows.addPeriods(connection.run([Division.Rows.periods(id, parts: parts, dialect)])[0])
+        lineages.byID[id]?.division?.rows = rows
+    }
+}
+
+// MARK: - Tokens
+
+/// A token that is to be an account's.
+struct TokenRegistration {
+    let token: AppAccountToken
+    let account: String
+    /// Whether the ledger made it.
+    let isMade: Bool
+}
+
+extension LineageLoader {
+    /// Reads the accounts of the tokens of lineages and of what is submitted.
+    ///
+    /// Readers of a token and its registration exclude each other. Otherwise, a purchase could be noted as waiting just
+    /// after its token was registered.
+    ///
+    /// - Throws: A conflict if another transaction registered the token, or noted that another lineage waits for it, at
+    ///   the same time.
+    private func readTokens(_ lineages: inout Lineages, isLocking: Bool) throws(LedgerError) {
+        guard usesTokens else { return }
+        let purchases = submissions.lazy.flatMap(\.purchases).map(\.signed.purchase)
+        let tokens = Set(purchases.compactMap { $0.accountToken }).union(
+            lineages.byID.values.lazy.flatMap(\.purchases).compactMap(\.accountToken))
+        let registered = Set([registration?.token].compactMap(\.self))
+        let all = tokens.union(registered).map(\.description).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        let ids = lineages.byID.keys.sorted()
+        let locks = isLocking ? TokenLocks.statements(reading: tokens, writing: registered, dialect) : []
+        let questions = [
+            SQLQuestion(
+                "SELECT token, account, retired_at FROM account_tokens WHERE token \(dialect.oneOf("$1", all.count))",
+                oneOf: all.map(SQLValue.text), dialect),
+            SQLQuestion(
+                "SELECT family_id, token, told_at FROM waiting_tokens WHERE family_id \(dialect.oneOf("$1", ids.count))",
+                oneOf: ids.map(SQLValue.integer), dialect),
+            SQLQuestion(
+                "SELECT family_id FROM waiting_tokens WHERE token \(dialect.oneOf("$1", registered.count))",
+                oneOf: registered.map { .text($0.description) }, dialect),
+        ]
+        let rows = try connection.run(locks.map(SQLQuestion.init) + questions).dropFirst(locks.count)
+        var holders: [AppAccountToken: TokenHolder] = [:]
+        for row in rows[rows.startIndex] {
+            holders[AppAccountToken(signed: try row.text("token"))] = TokenHolder(
+                account: try row.text("account"), isRetired: try !row.isNull("retired_at"))
+        }
+        for row in rows[rows.startIndex + 1] {
+            lineages.byID[try row.integer("family_id")]?.tokenNotes[AppAccountToken(signed: try row.text("token"))] =
+                try row.isNull("told_at") ? .waiting : .reported
+        }
+        if let registration {
+            guard holders[registration.token] == nil else { throw .conflict }
+            for row in rows[rows.startIndex + 2] where lineages.byID[try row.integer("family_id")] == nil {
+                throw .conflict
+            }
+            holders[registration.token] = TokenHolder(account: registration.account, isRetired: false)
+        }
+        lineages.holders = holders
+    }
+}

@@ -1,0 +1,223 @@
+import AppStoreReceipt
+import StrictText
+
+/// The statements that read lineages, and the rows of their results.
+enum LineageStatements {
+    static let columns = """
+        families.id, families.account, families.claimed_at, families.subscription, families.is_member, families.basis,
+            families.claim_number, families.lifecycle
+        """
+
+    /// The columns of ``grant(_:_:)``.
+    private static let grantColumns = """
+        grants.account AS granted_account, grants.product_id, grants.quantity, grants.until, grants.voided_at,
+            grants.adjusted_quantity, grants.adjusted_from, grants.seats, grants.granted_at
+        """
+
+    /// Joins a table about transactions.
+    private static func join(_ table: String, to transactions: String) -> String {
+        """
+        JOIN \(table) ON \(table).environment = \(transactions).environment
+            AND \(table).bundle_id = \(transactions).bundle_id
+            AND \(table).transaction_id = \(transactions).transaction_id
+        """
+    }
+
+    /// One statement for all lineages of some transactions of an app. Of a subscription that is divided, only the
+    /// lineage is found.
+    static func whole(
+        of transactions: [UTF8Bytes], in environment: AppStoreEnvironment, _ bundleID: UTF8Bytes, _ dialect: SQLDialect
+    ) -> SQLStatement {
+        let asked = dialect.rows(of: transactions.map(\.string), in: "identifiers")
+        return SQLStatement(
+            """
+            SELECT \(columns), known.environment, known.bundle_id, known.transaction_id,
+                evidence.variant, evidence.signed_date, evidence.purchase, \(grantColumns), renewals.renewal,
+                due_moments.due_at
+            FROM (SELECT DISTINCT \(columns),
+                    CASE WHEN families.subscription IS NULL THEN families.id END AS whole
+                FROM \(asked.table) AS asked JOIN families ON families.id = asked.family_id) AS families
+            LEFT JOIN identifiers AS known ON known.family_id = families.whole
+            LEFT \(join("evidence", to: "known"))
+            LEFT \(join("grants", to: "known"))
+            LEFT JOIN renewals ON renewals.environment = known.environment
+                AND renewals.original_transaction_id = \(MemberID.original("known"))
+            LEFT \(join("due_moments", to: "known"))
+            """, [.text(environment.rawValue), .text(bundleID.string), asked.parameter])
+    }
+
+    /// The lineages of some transactions of an app.
+    static func identifiers(
+        _ transactions: [UTF8Bytes], in environment: AppStoreEnvironment, _ bundleID: UTF8Bytes, _ dialect: SQLDialect
+    ) -> SQLStatement {
+        let rows = dialect.rows(of: transactions.map(\.string), in: "identifiers")
+        return SQLStatement(
+            """
+            SELECT identifiers.environment, identifiers.bundle_id, identifiers.transaction_id, identifiers.family_id,
+                families.subscription, families.is_member
+            FROM \(rows.table) AS identifiers JOIN families ON families.id = identifiers.family_id
+            """, [.text(environment.rawValue), .text(bundleID.string), rows.parameter])
+    }
+
+    /// Lineages by their numbers.
+    static func lineages(_ ids: [Int64], _ dialect: SQLDialect, isLocking: Bool = false) -> SQLQuestion {
+        SQLQuestion(
+            "SELECT \(columns) FROM families WHERE id \(dialect.oneOf("$1", ids.count))"
+                + " ORDER BY id\(isLocking ? dialect.rowLock : "")", oneOf: ids.map(SQLValue.integer), dialect)
+    }
+
+    /// What is known of lineages, by their numbers.
+    static func contents(_ ids: [Int64], _ dialect: SQLDialect) -> [SQLQuestion] {
+        let renewals = """
+            SELECT DISTINCT identifiers.family_id, renewals.renewal FROM identifiers
+            JOIN renewals ON renewals.environment = identifiers.environment
+                AND renewals.original_transaction_id = \(MemberID.original("identifiers"))
+            """
+        return [evidence(of: "identifiers"), renewals, grants(of: "identifiers"), dueDates(of: "identifiers")].map {
+            SQLQuestion(
+                $0 + " WHERE identifiers.family_id \(dialect.oneOf("$1", ids.count))",
+                oneOf: ids.map(SQLValue.integer), dialect)
+        }
+    }
+
+    /// What is known of some parts of a divided subscription.
+    static func contents(_ id: Int64, parts: [Int64], _ dialect: SQLDialect) -> [SQLQuestion] {
+        [evidence(of: "periods"), grants(of: "periods"), dueDates(of: "periods")].map {
+            SQLQuestion(
+                $0 + " WHERE periods.family_id = $1 AND periods.part \(dialect.oneOf("$2", parts.count))",
+                [.integer(id)], oneOf: parts.map(SQLValue.integer), dialect)
+        }
+    }
+
+    /// - Parameter table: Has transactions and their lineages.
+    private static func evidence(of table: String) -> String {
+        """
+        SELECT \(table).family_id, evidence.variant, evidence.signed_date, evidence.purchase
+        FROM \(table) \(join("evidence", to: table))
+        """
+    }
+
+    private static func grants(of table: String) -> String {
+        """
+        SELECT \(table).family_id, grants.environment, grants.bundle_id, grants.transaction_id, \(grantColumns)
+        FROM \(table) \(join("grants", to: table))
+        """
+    }
+
+    private static func dueDates(of table: String) -> String {
+        """
+        SELECT \(table).family_id, due_moments.environment, due_moments.bundle_id, due_moments.transaction_id,
+            due_moments.due_at
+        FROM \(table) \(join("due_moments", to: table))
+        """
+    }
+
+    /// What is stored about the renewal of a subscription.
+    static func renewal(_ key: RenewalKey) -> SQLStatement {
+        SQLStatement(
+            "SELECT renewal FROM renewals WHERE environment = $1 AND original_transaction_id = $2",
+            [.text(key.environment.rawValue), .text(key.originalTransactionID.string)])
+    }
+}
+
+// MARK: - Rows
+
+extension SQLRow {
+    /// The key of the columns `environment`, `bundle_id` and `transaction_id`.
+    var transactionKey: TransactionKey {
+        get throws(LedgerError) {
+            guard let environment = AppStoreEnvironment(rawValue: try text("environment")) else {
+                throw LedgerError(.storeFailed, "a row has an unknown environment")
+            }
+            return TransactionKey(
+                environment: environment, bundleID: try text("bundle_id"), transactionID: try text("transaction_id"))
+        }
+    }
+}
+
+extension Lineage {
+    /// - Parameter row: Has the columns of ``LineageStatements/columns``.
+    init(_ row: SQLRow) throws(LedgerError) {
+        self.init(id: try row.integer("id"))
+        if let account = try row.optionalText("account") {
+            owner = Ownership(
+                account: account, claimedAt: try row.date("claimed_at"),
+                order: ClaimOrder(try row.optionalInteger("claim_number")),
+                basis: try row.optionalText("basis").map(ClaimBasis.init))
+        }
+        isOfMember = try !row.isNull("is_member")
+        lifecycle = try row.optionalText("lifecycle").map { (text) throws(LedgerError) in try StoredJSON.decode(text) }
+        division = try row.optionalText("subscription").map { Division(original: UTF8Bytes($0), nil) }
+    }
+
+    mutating func addEvidence(_ row: SQLRow) throws(LedgerError) {
+        var purchase: Purchase = try StoredJSON.decode(row.text("purchase"))
+        purchase.signedDate = try row.date("signed_date")
+        guard let key = PurchaseKeys(purchase)?.transaction else { return }
+        if evidence[key] == nil { storedTransactionCount += 1 }
+        evidence[key, default: []].append(Variant(number: try row.integer("variant"), purchase: purchase))
+    }
+
+    mutating func addGrant(_ row: SQLRow) throws(LedgerError) {
+        let key = try row.transactionKey
+        var grant = Grant(
+            transaction: key, account: try row.text("granted_account"), productID: try row.text("product_id"),
+            quantity: try row.integer("quantity"), until: try row.optionalDate("until"),
+            isVoided: try !row.isNull("voided_at"))
+        grant.seats = try row.optionalInteger("seats")
+        grant.grantedAt = try row.date("granted_at")
+        if let quantity = try row.optionalInteger("adjusted_quantity") {
+            grant.adjusted = AdjustedQuantity(quantity: quantity, signedThen: try row.integer("adjusted_from"))
+        }
+        grants[key] = grant
+    }
+
+    mutating func addDueDate(_ row: SQLRow) throws(LedgerError) {
+        dueDates[try row.transactionKey] = try row.date("due_at")
+    }
+
+    /// Adds what a row of ``LineageStatements/whole(of:in:_:_:)`` has about a transaction. Each of its variants has a
+    /// row.
+    ///
+    /// - Parameter isFirst: Whether no other row was about the same transaction.
+    mutating func add(_ row: SQLRow, isFirst: Bool) throws(LedgerError) {
+        if try !row.isNull("variant") { try addEvidence(row) }
+        guard isFirst else { return }
+        if try !row.isNull("granted_account") { try addGrant(row) }
+        if let renewal = try row.optionalText("renewal") { renewals.append(try StoredJSON.decode(renewal)) }
+        if try !row.isNull("due_at") { try addDueDate(row) }
+    }
+}
+
+extension ClaimBasis {
+    /// - Parameter json: As ``json``.
+    init(_ json: String) throws(LedgerError) {
+        let words: [String] = try StoredJSON.decode(json)
+        self.init(isLasting: words.contains(""), Set(words.filter { !$0.isEmpty }.map(UTF8Bytes.init)))
+    }
+
+    /// The identifiers of the transactions, and an empty one for what is lasting.
+    var json: String { StoredJSON.encode((isLasting ? [""] : []) + transactions.sorted().map(\.string)) }
+}
+
+extension ClaimOrder {
+    private static let statedNumber: Int64 = -1
+
+    /// The column `claim_number`.
+    init(_ number: Int64?) { self = number == Self.statedNumber ? .stated : .number(number ?? 0) }
+
+    /// The value of the column; `nil` if the database numbers the claim.
+    var column: SQLValue? {
+        switch self {
+        case .number(let number): number == 0 ? .null : .integer(number)
+        case .last: nil
+        case .stated: .integer(Self.statedNumber)
+        }
+    }
+
+    static func statements(_ dialect: SQLDialect) -> [String] {
+        ["ALTER TABLE families ADD COLUMN claim_number BIGINT", dialect.claimNumbers]
+            // The number that the floor had with the deletion: what the account was answered before it has a lower one.
+            + ["ALTER TABLE deletions ADD COLUMN number BIGINT"]
+    }
+}

@@ -1,0 +1,339 @@
+import AppStoreReceipt
+import StrictText
+
+/// The statements that make what is stored what was decided: the only ones that write lineages.
+struct LineageWriter {
+    private let stored: Lineages
+    private let decided: Lineages
+    private let structure: Structure
+    private let dialect: SQLDialect
+    private let now: Instant
+    private(set) var statements: [SQLStatement] = []
+
+    /// - Parameters:
+    ///   - stored: What was loaded.
+    ///   - decided: The same lineages as they are to be.
+    ///   - now: The date of the change.
+    init(from stored: Lineages, to decided: Lineages, _ dialect: SQLDialect, at now: Instant) throws(LedgerError) {
+        (self.stored, self.decided, self.dialect, self.now) = (stored, decided, dialect, now)
+        structure = decided.structure
+        try writeStructure()
+        try writeLineages()
+        writeEvidence()
+        writeRenewals()
+        writeGrants()
+        writeTokenNotes()
+        writeDueDates()
+        for id in decided.byID.keys.sorted() { writeDivision(of: id) }
+    }
+
+    private mutating func run(_ text: String, _ parameters: [SQLValue]) {
+        statements.append(SQLStatement(text, parameters))
+    }
+
+    private mutating func insert(_ table: String, _ rows: [[SQLValue]], _ tail: String = "") {
+        statements += SQLInsertion(table, tail).statements(rows)
+    }
+
+    private static let isKey = "environment = $1 AND bundle_id = $2 AND transaction_id = $3"
+
+    /// What is stored, of all lineages.
+    private func flattened<Value>(
+        _ lineages: Lineages, _ contents: (Lineage) -> [TransactionKey: Value]
+    ) -> [TransactionKey: Value] {
+        if lineages.byID.count == 1, let lineage = lineages.byID.values.first { return contents(lineage) }
+        return lineages.byID.values.reduce(into: [:]) { $0.merge(contents($1)) { first, _ in first } }
+    }
+
+    // MARK: Lineages
+
+    private mutating func writeStructure() throws(LedgerError) {
+        for id in structure.undivided where stored.byID[id] != nil {
+            run("DELETE FROM parts WHERE family_id = $1", [.integer(id)])
+            run("DELETE FROM periods WHERE family_id = $1", [.integer(id)])
+        }
+        let created = structure.created.compactMap { decided.byID[$0] }
+        try insertLineages(created)
+        for (from, into) in structure.merged { join(from, into) }
+        insert(
+            "identifiers",
+            structure.inserted.sorted().map {
+                $0.columns + [decided.identifiers[$0].map(SQLValue.integer) ?? .null]
+            })
+        for key in structure.moved {
+            run(
+                "UPDATE identifiers SET family_id = $4 WHERE \(Self.isKey)",
+                key.columns + [decided.identifiers[key].map(SQLValue.integer) ?? .null])
+        }
+        insert(
+            "identifiers", structure.names.map { $0.key.columns + [.integer($0.lineage)] }, " ON CONFLICT DO NOTHING")
+        insert(
+            "uncertain_claims", structure.uncertain.map { [.integer($0), SQLValue(now)] }, " ON CONFLICT DO NOTHING")
+        insert(
+            "transfers (family_id, from_account, to_account, reason, transferred_at)",
+            structure.transfers.map {
+                [.integer($0.lineage), .text($0.from), .text($0.to), .text($0.reason), SQLValue(now)]
+            })
+    }
+
+    private mutating func join(_ from: Int64, _ into: Int64) {
+        let ids = [SQLValue.integer(from), .integer(into)]
+        run("UPDATE identifiers SET family_id = $2 WHERE family_id = $1", ids)
+        run(
+            """
+            INSERT INTO waiting_tokens SELECT token, CAST($2 AS BIGINT), told_at FROM waiting_tokens WHERE family_id = $1
+            ON CONFLICT DO NOTHING
+            """, ids)
+        run("DELETE FROM waiting_tokens WHERE family_id = $1", [ids[0]])
+        run(
+            """
+            UPDATE uncertain_claims SET family_id = $2 WHERE family_id = $1
+                AND NOT EXISTS (SELECT 1 FROM uncertain_claims WHERE family_id = $2)
+            """, ids)
+        // SQLite gives the number to another lineage.
+        run("UPDATE transfers SET family_id = $2 WHERE family_id = $1", ids)
+        run("DELETE FROM families WHERE id = $1", [ids[0]])
+    }
+
+    /// The values of a lineage's row, but that of `claim_number`.
+    private static func values(_ lineage: Lineage) throws(LedgerError) -> [SQLValue] {
+        let lifecycle = try lineage.lifecycle.map { (state) throws(LedgerError) in try StoredJSON.encode(state) }
+        return [
+            .integer(lineage.id), SQLValue(lineage.owner?.account),
+            lineage.owner.map { SQLValue($0.claimedAt) } ?? .null, SQLValue(lineage.owner?.basis?.json),
+            lineage.isOfMember ? .integer(1) : .null,
+            SQLValue(lifecycle), SQLValue(lineage.division?.original.string),
+        ]
+    }
+
+    private mutating func insertLineages(_ lineages: [Lineage]) throws(LedgerError) {
+        let table = "families (id, account, claimed_at, basis, is_member, lifecycle, subscription, claim_number)"
+        func number(_ lineage: Lineage) -> SQLValue? { lineage.owner.map { $0.order.column } ?? .null }
+        for (isNumbered, lineages) in Dictionary(grouping: lineages, by: { number($0) == nil }) {
+            let rows = try lineages.map { (lineage) throws(LedgerError) in
+                try Self.values(lineage) + (number(lineage).map { [$0] } ?? [])
+            }
+            let insertion = SQLInsertion(table, expression: isNumbered ? dialect.nextClaimNumber : nil)
+            statements += insertion.statements(rows)
+        }
+    }
+
+    private mutating func writeLineages() throws(LedgerError) {
+        for (id, lineage) in decided.byID.sorted(by: { $0.key < $1.key }) {
+            guard let before = stored.byID[id],
+                before.owner != lineage.owner || before.isOfMember != lineage.isOfMember
+                    || before.lifecycle != lineage.lifecycle
+                    || before.division?.original != lineage.division?.original
+            else { continue }
+            let number = lineage.owner.map { $0.order.column } ?? .null
+            run(
+                """
+                UPDATE families SET account = $2, claimed_at = $3, basis = $4, is_member = $5, lifecycle = $6,
+                    subscription = $7, claim_number = \(number == nil ? dialect.nextClaimNumber : "$8")
+                WHERE id = $1
+                """, try Self.values(lineage) + (number.map { [$0] } ?? []))
+        }
+    }
+
+    // MARK: Evidence
+
+    private mutating func writeEvidence() {
+        let before = flattened(stored, \.evidence)
+        var inserted: [[SQLValue]] = []
+        for (key, variants) in flattened(decided, \.evidence).sorted(by: { $0.key < $1.key }) {
+            let known = before[key] ?? []
+            for variant in known where !variants.contains(where: { $0.number == variant.number }) {
+                run(
+                    "DELETE FROM evidence WHERE \(Self.isKey) AND variant = $4",
+                    key.columns + [.integer(variant.number)])
+            }
+            for variant in variants {
+                let values = [SQLValue.integer(variant.number), SQLValue(variant.purchase.signedDate)]
+                guard let old = known.first(where: { $0.number == variant.number }) else {
+                    inserted.append(
+                        key.columns + values + [.text(variant.purchase.evidenceJSON), SQLValue(variant.signer)])
+                    continue
+                }
+                guard old.purchase != variant.purchase else { continue }
+                run(
+                    "UPDATE evidence SET signed_date = $5, purchase = $6 WHERE \(Self.isKey) AND variant = $4",
+                    key.columns + values + [.text(variant.purchase.evidenceJSON)])
+            }
+        }
+        insert("evidence", inserted)
+    }
+
+    private mutating func writeRenewals() {
+        for (key, renewal) in decided.renewals.sorted(by: { $0.key < $1.key }) where stored.renewals[key] != renewal {
+            run(
+                """
+                INSERT INTO renewals VALUES ($1, $2, $3, $4)
+                ON CONFLICT (environment, original_transaction_id) DO UPDATE
+                SET signed_date = excluded.signed_date, renewal = excluded.renewal
+                WHERE renewals.signed_date <= excluded.signed_date
+                """,
+                [
+                    .text(key.environment.rawValue), .text(key.originalTransactionID.string),
+                    SQLValue(renewal.signedDate), .text(StoredJSON.encode(renewal)),
+                ])
+        }
+    }
+
+    // MARK: Grants
+
+    private mutating func writeGrants() {
+        var before = flattened(stored, \.grants)
+        for key in structure.lost.map(\.grant.transaction).sorted() {
+            run("DELETE FROM grants WHERE \(Self.isKey)", key.columns)
+            before[key] = nil
+        }
+        var inserted: [[SQLValue]] = []
+        for (key, grant) in flattened(decided, \.grants).sorted(by: { $0.key < $1.key }) {
+            let values: [SQLValue] = [
+                .text(grant.account), .integer(grant.quantity), grant.until.map { SQLValue($0) } ?? .null,
+                grant.seats.map(SQLValue.integer) ?? .null,
+                grant.adjusted.map { .integer($0.quantity) } ?? .null,
+                grant.adjusted.map { .integer($0.signedThen) } ?? .null,
+            ]
+            if before[key] == nil {
+                inserted.append(
+                    key.columns + values + [
+                        .text(grant.productID), .integer(grant.grantedQuantity ?? grant.quantity),
+                        SQLValue(grant.grantedAt), SQLValue(grant.changedAt ?? grant.grantedAt),
+                        grant.importRun.map(SQLValue.integer) ?? .null,
+                        SQLValue(grant.importedOriginal),
+                    ])
+                continue
+            }
+            guard let changedAt = grant.changedAt else { continue }
+            run(
+                """
+                UPDATE grants SET account = $4, quantity = $5, until = $6, seats = $7, adjusted_quantity = $8,
+                    adjusted_from = $9, changed_at = $10
+                WHERE \(Self.isKey)
+                """, key.columns + values + [SQLValue(changedAt)])
+        }
+        insert(
+            """
+            grants (environment, bundle_id, transaction_id, account, quantity, until, seats, adjusted_quantity,
+                adjusted_from, product_id, granted_quantity, granted_at, changed_at, import_id, original_transaction_id)
+            """, inserted)
+    }
+
+    // MARK: Tokens and dates
+
+    private mutating func writeTokenNotes() {
+        guard decided.holders != nil else { return }
+        for (id, lineage) in decided.byID.sorted(by: { $0.key < $1.key }) {
+            var before = stored.byID[id]?.tokenNotes ?? [:]
+            for (from, into) in structure.merged where into == id {
+                before.merge(stored.byID[from]?.tokenNotes ?? [:]) { mine, _ in mine }
+            }
+            guard before != lineage.tokenNotes else { continue }
+            for token in before.keys where lineage.tokenNotes[token] == nil {
+                run(
+                    "DELETE FROM waiting_tokens WHERE token = $1 AND family_id = $2",
+                    [.text(token.description), .integer(id)])
+            }
+            for (token, note) in lineage.tokenNotes where before[token] != note {
+                run(
+                    """
+                    INSERT INTO waiting_tokens VALUES ($1, $2, $3)
+                    ON CONFLICT (token, family_id) DO UPDATE SET told_at = excluded.told_at
+                    """, [.text(token.description), .integer(id), note == .reported ? SQLValue(now) : .null])
+            }
+        }
+    }
+
+    private mutating func writeDueDates() {
+        let (before, after) = (flattened(stored, \.dueDates), flattened(decided, \.dueDates))
+        for key in before.keys.sorted() where after[key] == nil {
+            run("DELETE FROM due_moments WHERE \(Self.isKey)", key.columns)
+        }
+        for (key, date) in after.sorted(by: { $0.key < $1.key }) where before[key] != date {
+            run(
+                """
+                INSERT INTO due_moments VALUES ($1, $2, $3, $4)
+                ON CONFLICT (environment, bundle_id, transaction_id) DO UPDATE SET due_at = excluded.due_at
+                """, key.columns + [SQLValue(date)])
+        }
+    }
+
+    // MARK: Large subscriptions
+
+    private mutating func writeDivision(of id: Int64) {
+        guard let rows = decided.byID[id]?.division?.rows else { return }
+        let isNew = structure.undivided.contains(id)
+        let before = isNew ? Division.Rows() : stored.byID[id]?.division?.rows ?? Division.Rows()
+        for (begin, part) in rows.parts.sorted(by: { $0.key < $1.key }) where before.parts[begin] != part {
+            run(
+                """
+                INSERT INTO parts VALUES ($1, $2, $3, $4)
+                ON CONFLICT (family_id, begins_at) DO UPDATE
+                SET ends_at = excluded.ends_at, changes_at = excluded.changes_at
+                """,
+                [
+                    .integer(id), .integer(begin), .integer(part.end),
+                    part.changesAt.map(SQLValue.integer) ?? .null,
+                ])
+        }
+        for (key, period) in rows.periods.sorted(by: { $0.key < $1.key }) where before.periods[key] != period {
+            run(
+                """
+                INSERT INTO periods VALUES ($1, $2, $3, $4, $5, $6)
+                ON CONFLICT (environment, bundle_id, transaction_id) DO UPDATE
+                SET part = excluded.part, line_item = excluded.line_item
+                """, key.columns + [.integer(id), .integer(period.part), SQLValue(period.lineItem?.string)])
+        }
+        for begin in before.parts.keys.sorted() where rows.parts[begin] == nil {
+            run("DELETE FROM parts WHERE family_id = $1 AND begins_at = $2", [.integer(id), .integer(begin)])
+        }
+    }
+}
+
+/// A statement that inserts rows into a table.
+struct SQLInsertion {
+    /// The maximum number of rows in a statement. A statement is prepared for each power of two.
+    private static let maximumRowCount = 32
+
+    private let table: String
+    private let tail: String
+    /// The last value of each row, if it is no parameter.
+    private let expression: String?
+
+    init(_ table: String, _ tail: String = "", expression: String? = nil) {
+        (self.table, self.tail, self.expression) = (table, tail, expression)
+    }
+
+    func statements(_ rows: [[SQLValue]]) -> [SQLStatement] {
+        var statements: [SQLStatement] = []
+        var rest = rows[...]
+        var count = Self.maximumRowCount
+        while let first = rest.first {
+            while count > rest.count { count /= 2 }
+            var number = 0
+            let texts = (0..<count).map { _ in
+                let parameters = first.map { _ in
+                    number += 1
+                    return "$\(number)"
+                }
+                return "(" + (parameters + (expression.map { [$0] } ?? [])).joined(separator: ", ") + ")"
+            }
+            statements.append(
+                SQLStatement(
+                    "INSERT INTO \(table) VALUES \(texts.joined(separator: ", "))\(tail)",
+                    Array(rest.prefix(count).joined())))
+            rest = rest.dropFirst(count)
+        }
+        return statements
+    }
+}
+
+extension Purchase {
+    /// The text of the column `purchase`, whose signing date has a column of its own.
+    var evidenceJSON: String {
+        var purchase = self
+        purchase.signedDate = Instant(millisecondsSince1970: 0)
+        return StoredJSON.encode(purchase)
+    }
+}

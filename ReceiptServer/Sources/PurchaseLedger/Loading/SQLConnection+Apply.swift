@@ -1,0 +1,90 @@
+import AppStoreReceipt
+import StrictText
+
+extension SQLConnection {
+    /// Writes what was decided, posts its events, and has those act who use its facts.
+    ///
+    /// - Parameters:
+    ///   - stored: The lineages as they were loaded, and locked.
+    ///   - accounts: The accounts that get an answer.
+    ///   - isImport: Whether it was granted long ago: nobody asks Apple to confirm it.
+    /// - Returns: The numbers of the answers, and the events as they are delivered.
+    @discardableResult
+    func apply(
+        _ effects: LedgerDecision.Effects, from stored: Lineages, to decided: Lineages, _ policy: LedgerPolicy,
+        _ cause: LedgerEvent.Cause, answering accounts: [String] = [], isImport: Bool = false, at now: Instant
+    ) throws(LedgerError) -> (numbers: [Int64], posted: [LedgerEvent]) {
+        for statement in try LineageWriter(from: stored, to: decided, dialect, at: now).statements {
+            try write(statement.text, statement.parameters)
+        }
+        for event in effects.unownedEvents {
+            try write(
+                "INSERT INTO unowned_events VALUES ($1, $2, $3)",
+                [.text(policy.surroundings.makeID()), SQLValue(now), .text(event.json)])
+        }
+        let posted = try post(
+            effects.events, closingOrdersOf: effects.newPurchases, answering: accounts, policy, at: now)
+        let questions = policy.questions?.questions(after: effects, cause, policy.surroundings, at: now) ?? []
+        try ask(questions.filter { !isImport || $0.reason == .ending }, at: now)
+        // The account that submits one gets the outcome.
+        if cause != .redeem { for key in effects.endedUnheard { try noteEnded(key, at: now) } }
+        return posted
+    }
+
+    /// Whether there is nothing to write.
+    func isUnchanged(
+        _ effects: LedgerDecision.Effects, from stored: Lineages, to decided: Lineages, _ policy: LedgerPolicy,
+        at now: Instant
+    ) throws(LedgerError) -> Bool {
+        guard effects.events.isEmpty, effects.unownedEvents.isEmpty,
+            try LineageWriter(from: stored, to: decided, dialect, at: now).statements.isEmpty
+        else { return false }
+        let questions = policy.questions?.questions(after: effects, .redeem, policy.surroundings, at: now) ?? []
+        for question in questions { if try !isAsked(question, at: now) { return false } }
+        return true
+    }
+
+    /// Loads lineages, decides, and applies it.
+    ///
+    /// - Parameters:
+    ///   - numbers: Lineages that are decided about, too.
+    ///   - isWhole: Whether all of each lineage is loaded.
+    ///   - decide: What is decided.
+    /// - Returns: What `decide` returned, and what it caused.
+    func settle<Result>(
+        _ submission: Submission, numbers: [Int64] = [], isWhole: Bool = false,
+        registering registration: TokenRegistration? = nil,
+        import importRun: Int64? = nil, answering accounts: [String] = [], _ policy: LedgerPolicy,
+        _ cause: LedgerEvent.Cause, at now: Instant,
+        _ decide: (inout LedgerDecision) throws(LedgerError) -> Result
+    ) throws(LedgerError) -> Settled<Result> {
+        var loader = LineageLoader(connection: self, submissions: [submission], policy: policy, now: now)
+        (loader.numbers, loader.isWhole, loader.registration) = (numbers, isWhole, registration)
+        let loaded = try loader.load()
+        if let registration {
+            try write(
+                "INSERT INTO account_tokens VALUES ($1, $2, $3, $4, NULL)",
+                [
+                    .text(registration.token.description), .text(registration.account),
+                    .text(registration.isMade ? "made" : "stored"), SQLValue(now),
+                ])
+        }
+        var decision = LedgerDecision(
+            submission, about: Set(loaded.numbers[0] + numbers).sorted(), in: loaded.gathered, policy.rules, cause,
+            import: importRun, at: now)
+        let result = try decide(&decision)
+        let (sequences, posted) = try apply(
+            decision.effects, from: loaded.stored, to: decision.lineages, policy, cause, answering: accounts, at: now)
+        return Settled(result: result, effects: decision.effects, numbers: sequences, posted: posted)
+    }
+}
+
+/// A decision that was applied.
+struct Settled<Result> {
+    let result: Result
+    let effects: LedgerDecision.Effects
+    /// The numbers of the answers.
+    let numbers: [Int64]
+    /// The events, as they are delivered.
+    let posted: [LedgerEvent]
+}
