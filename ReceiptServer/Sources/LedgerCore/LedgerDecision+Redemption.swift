@@ -102,7 +102,7 @@ extension LedgerDecision {
         }
     }
 
-    /// - Parameter own: What the account has. What another account has is not told.
+    /// - Parameter own: The account's grant. Another account's grant must not be revealed.
     private func answer(
         _ outcome: Outcome, _ purchase: Purchase, _ item: Entitlements.Item?, _ claim: Claim, _ own: Grant? = nil
     ) -> TransactionOutcome {

@@ -8,8 +8,8 @@ extension LedgerDecision {
         purchase.isShared ? nil : purchase.accountToken.flatMap { lineages.holders?[$0] }
     }
 
-    /// R1: The accounts of tokens become the owners of what nobody owns, whoever submits the evidence. Of several tokens
-    /// of a lineage, that of the earliest purchase counts.
+    /// R1: Makes the accounts of tokens the owners of lineages without an owner, whoever submits the evidence. If a
+    /// lineage has several tokens, that of the earliest purchase counts.
     mutating func claimByTokens() {
         guard lineages.holders != nil else { return }
         for (key, item) in itemsByDate {
@@ -34,8 +34,8 @@ extension LedgerDecision {
         return !submission.canHaveToken || purchase.offer?.type == .offerCode ? nil : .tokenMissing
     }
 
-    /// R3: Notes the tokens that wait for their account. R5: Reports those that are another account's to the owner, once
-    /// for each token of a lineage.
+    /// R3: Notes the tokens that wait for their account. R5: Reports another account's token to the owner, once for
+    /// each token of a lineage.
     mutating func noteTokens() {
         // Time alone says nothing new of tokens.
         guard cause != .beginning, cause != .migration, let holders = lineages.holders else { return }

@@ -48,7 +48,7 @@ package struct Lineage: Sendable {
     package var tokenNotes: [AppAccountToken: TokenNote] = [:]
     /// When time alone changes what was decided about a transaction.
     package var dueDates: [TransactionKey: Instant] = [:]
-    /// How a large subscription is divided, of which only some parts may be loaded; `nil` if it is not divided.
+    /// How a large subscription is divided, so that only some parts are loaded; `nil` if it is not divided.
     package var division: Division?
     /// The number of transactions about which evidence was stored when this was loaded.
     package var storedTransactionCount = 0

@@ -7,7 +7,7 @@ package struct Lineages: Sendable {
     package var byID: [Int64: Lineage] = [:]
     /// The lineages of the transactions that are known, and of those that were looked up.
     package var identifiers: [TransactionKey: Int64] = [:]
-    /// Renewal information that is stored about original transactions, of which nothing else may be known.
+    /// The stored renewal information of subscriptions, even if nothing else is known about them.
     package var renewals: [RenewalKey: SubscriptionRenewal] = [:]
     /// The accounts of tokens; `nil` if the ledger does not use tokens.
     package var holders: [AppAccountToken: TokenHolder]?
@@ -50,8 +50,8 @@ package struct Lineages: Sendable {
         byID[id]?.record(signed, key)
     }
 
-    /// Records renewal information. The latest counts. Apple names no app in it, but original transaction ids are unique
-    /// in an environment.
+    /// Records renewal information. The latest counts. Apple names no app in it, but original transaction ids are
+    /// unique in an environment.
     mutating func record(_ renewal: SubscriptionRenewal) {
         guard let key = RenewalKey(renewal) else { return }
         // What was signed at the same time is ordered as in decisions, so that the order of arrival decides nothing.

@@ -71,8 +71,8 @@ struct LineageLoader {
     /// - Returns: `nil` if something would have to be recorded in any case.
     func look() throws(LedgerError) -> Loaded? {
         let keys = try keys()
-        // PostgreSQL answers everything in one round trip. SQLite has none to save: what a new purchase does not need is
-        // not asked.
+        // PostgreSQL answers everything in one round trip. SQLite has no round trips, so don't ask what a new purchase
+        // doesn't need.
         let early = dialect.isServer ? statements : []
         let renewals = renewalKeys.map(LineageStatements.renewal)
         let apps = Array(Self.byApp(keys))
