@@ -256,7 +256,7 @@ extension Lineages {
         _ account: String, _ id: Int64, of split: Int64, where isLost: (TransactionKey) -> Bool
     ) {
         guard let lineage = byID[id] else { return }
-        for (key, grant) in lineage.grants
+        for (key, grant) in lineage.grants.sorted(by: { $0.key < $1.key })
         where grant.account.hasSameBytes(as: account) && !grant.isTakenBack && lineage.evidence[key] != nil
             && isLost(key)
         {

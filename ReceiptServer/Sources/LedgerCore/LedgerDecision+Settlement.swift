@@ -25,11 +25,10 @@ extension LedgerDecision {
         _ group: Copies, _ submitted: Set<TransactionKey>, importingFor account: String?
     ) {
         // If a restored transaction is submitted, it is the one that is answered with `granted`.
-        guard let (key, item) = group.items.first(where: { submitted.contains($0.key) }) ?? group.items.first,
-            let id = lineages.identifiers[key]
+        guard let (key, item) = group.items.first(where: { submitted.contains($0.key) }) ?? group.items.first
         else { return }
         if let date = item.nextChange, lineages[key]?.owner != nil {
-            lineages.byID[id]?.dueDates[group.items[0].key] = date
+            effects.dueDates[group.items[0].key] = date
         }
         var existing = grants(of: group)
         if existing.isEmpty, submitted.contains(key), let account, let bought = grantAsBought(key, item, account) {

@@ -57,7 +57,7 @@ extension LedgerDecision {
             where grant.account.hasSameBytes(as: account) {
                 transfer(grant, to: other)
                 // Both accounts can have had a part of one period.
-                if hasSeveral, lineage.evidence[key] != nil { lineages.byID[lineage.id]?.dueDates[key] = now }
+                if hasSeveral, lineage.evidence[key] != nil { effects.dueDates[key] = now }
             }
             if lineage.isOwned(by: account) { lineages.byID[lineage.id]?.lifecycle = nil }
         }
@@ -87,9 +87,10 @@ extension LedgerDecision {
 
     /// Records what a backend granted before there was a ledger, or support grants, without evidence.
     ///
-    /// - Returns: Whether the lineage was free, or the account's.
+    /// - Returns: Whether the lineage was free, or the account's, and nothing was granted for the transaction.
     package mutating func grantWithoutEvidence(_ grant: Grant, in order: ClaimOrder, at date: Instant) -> Bool {
-        guard let lineage = lineages[grant.transaction], lineage.owner == nil || lineage.isOwned(by: grant.account)
+        guard let lineage = lineages[grant.transaction], lineage.grants[grant.transaction] == nil,
+            lineage.owner == nil || lineage.isOwned(by: grant.account)
         else { return false }
         // A grant without evidence belongs to no part of a divided subscription.
         lineages.undivide(lineage.id)

@@ -24,6 +24,8 @@ package struct LedgerDecision {
         package var granted: [(key: TransactionKey, original: TransactionKey)] = []
         /// The ends of granted periods, with the original transaction.
         package var periodEnds: [(original: TransactionKey, end: Instant)] = []
+        /// When time alone changes what was decided about a transaction.
+        package var dueDates: [TransactionKey: Instant] = [:]
         /// What somebody submitted and was not granted, or has the token of another account.
         package var disputed: [TransactionKey] = []
         /// The periods of owned subscriptions that were submitted after they ended, and were not heard of before:
@@ -40,6 +42,7 @@ package struct LedgerDecision {
             effects.newPurchases += more.newPurchases
             effects.granted += more.granted
             effects.periodEnds += more.periodEnds
+            effects.dueDates.merge(more.dueDates) { $1 }
             effects.disputed += more.disputed
             effects.endedUnheard += more.endedUnheard
             effects.notices += more.notices
@@ -179,17 +182,13 @@ package struct LedgerDecision {
         lineages.byID[id]?.grants[grant.transaction] = grant
     }
 
-    /// Removes the date at which a transaction is decided again. A date that has moved or is gone can leave it: when it
-    /// is due, nothing changes.
-    ///
-    /// - Returns: Whether the transaction is known.
-    package mutating func removeDueDate(of key: TransactionKey) -> Bool {
-        guard let id = lineages.identifiers[key] else { return false }
-        return lineages.byID[id]?.dueDates.removeValue(forKey: key) != nil
-    }
+    /// The maximum number of disputed transactions of one request. A receipt has one customer.
+    package static let maximumDisputedCount = 20
 
     /// Notes that somebody may have to ask what Apple says of a transaction.
-    mutating func dispute(_ key: TransactionKey) { effects.disputed.append(key) }
+    mutating func dispute(_ key: TransactionKey) {
+        if effects.disputed.count < Self.maximumDisputedCount { effects.disputed.append(key) }
+    }
 }
 
 /// A new purchase that was granted, which may have an order.

@@ -46,8 +46,6 @@ package struct Lineage: Sendable {
     package var grants: [TransactionKey: Grant] = [:]
     /// Tokens that are not the owner's (R3, R5).
     package var tokenNotes: [AppAccountToken: TokenNote] = [:]
-    /// When time alone changes what was decided about a transaction.
-    package var dueDates: [TransactionKey: Instant] = [:]
     /// How a large subscription is divided, so that only some parts are loaded; `nil` if it is not divided.
     package var division: Division?
     /// The number of transactions about which evidence was stored when this was loaded.
@@ -70,14 +68,16 @@ package struct Lineage: Sendable {
         renewals += other.renewals
         grants.merge(other.grants) { mine, _ in mine }
         tokenNotes.merge(other.tokenNotes) { mine, _ in mine }
-        dueDates.merge(other.dueDates) { mine, _ in mine }
     }
 
     /// Takes what is known of a transaction out, into another lineage.
     package mutating func move(_ key: TransactionKey, to other: inout Lineage) {
-        if let variants = evidence.removeValue(forKey: key) { other.evidence[key, default: []] += variants }
+        if let variants = evidence.removeValue(forKey: key) {
+            other.evidence[key, default: []] += variants
+            storedTransactionCount -= 1
+            other.storedTransactionCount += 1
+        }
         if let grant = grants.removeValue(forKey: key) { other.grants[key] = grant }
-        if let date = dueDates.removeValue(forKey: key) { other.dueDates[key] = date }
     }
 }
 
@@ -123,7 +123,7 @@ extension Lineage {
             guard known[oldest].purchase.signedDate <= purchase.signedDate else { return }
             evidence[key]?.remove(at: oldest)
         }
-        let number = (evidence[key]?.map(\.number).max() ?? 0) + 1
+        let number = (known.map(\.number).max() ?? 0) + 1
         evidence[key, default: []].append(Variant(number: number, purchase: purchase, signer: signed.signer))
     }
 

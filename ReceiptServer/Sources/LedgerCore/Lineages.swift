@@ -20,7 +20,7 @@ package struct Lineages: Sendable {
 
     package subscript(key: TransactionKey) -> Lineage? { identifiers[key].flatMap { byID[$0] } }
 
-    func with(_ numbers: [Int64]) -> [Lineage] { numbers.compactMap { byID[$0] } }
+    package func with(_ numbers: [Int64]) -> [Lineage] { numbers.compactMap { byID[$0] } }
 
     /// Makes an account the owner of a lineage, which has told it nothing yet.
     mutating func claim(
@@ -28,6 +28,7 @@ package struct Lineages: Sendable {
     ) {
         byID[id]?.owner = Lineage.Ownership(account: account, claimedAt: date, order: order, basis: basis)
         byID[id]?.lifecycle = nil
+        structure.claimed.append(id)
     }
 
     /// Records what else the claim of a lineage's owner rests on.
@@ -102,6 +103,8 @@ package struct Structure: Sendable {
     var splits: [Gathering.Split] = []
     /// New lineages.
     package var created: [Int64] = []
+    /// Lineages that got an owner, in their order.
+    package var claimed: [Int64] = []
     /// Lineages that turned out to be another, in their order.
     package var merged: [(from: Int64, into: Int64)] = []
     /// Identifiers that get a row, or leave their lineage.

@@ -102,8 +102,10 @@ extension PurchaseLedger {
                 }
                 throw LedgerError(.notFound, "purchase of the account")
             }
-            _ = try connection.settle(Submission(), numbers: ids, isWhole: true, policy, .transfer, at: now) {
-                (decision) throws(LedgerError) in
+            var loader = LineageLoader(connection: connection, submissions: [Submission()], policy: policy, now: now)
+            // The tokens that move are locked already, and no others may be locked after them.
+            (loader.numbers, loader.isWhole, loader.readsTokens) = (ids, true, false)
+            _ = try loader.settle(.transfer) { (decision, _) throws(LedgerError) in
                 decision.transfer(from: account, to: other, reason: reason, moving: tokens)
             }
             if movesTokens { try connection.moveTokens(from: account, to: other) }

@@ -1,5 +1,32 @@
 public import AppStoreReceipt
 
+extension SQLConnection {
+    /// Records when decisions change next if Apple signs nothing more.
+    ///
+    /// A date that has moved or is gone can leave its row. When it is due, nothing changes, and the row is removed.
+    func remember(_ dates: [TransactionKey: Instant]) throws(LedgerError) {
+        for (key, date) in dates.sorted(by: { $0.key < $1.key }) {
+            try write(
+                """
+                INSERT INTO due_moments VALUES ($1, $2, $3, $4)
+                ON CONFLICT (environment, bundle_id, transaction_id) DO UPDATE SET due_at = excluded.due_at
+                WHERE due_moments.due_at <> excluded.due_at
+                """, key.columns + [SQLValue(date)])
+        }
+    }
+
+    /// Whether all of the dates are recorded.
+    func remembers(_ dates: [TransactionKey: Instant]) throws(LedgerError) -> Bool {
+        for (key, date) in dates {
+            let rows = try run(
+                "SELECT due_at FROM due_moments WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3",
+                key.columns)
+            guard try rows.first?.date("due_at") == date else { return false }
+        }
+        return true
+    }
+}
+
 extension PurchaseLedger {
     /// Grants what has begun, and takes back what was refunded with a date that was in the future. ``EventDelivery``
     /// calls it.
@@ -33,8 +60,7 @@ extension PurchaseLedger {
     func settleMigrated(_ marked: [SQLRow], at now: Instant) { for row in marked { try? settle(row, at: now) } }
 
     private func settle(_ due: SQLRow, at now: Instant) throws(LedgerError) {
-        let transaction = try due.transactionKey
-        let key = transaction.columns
+        let key = try due.transactionKey.columns
         let cause = try due.integer("due_at") == SeatTables.mark ? LedgerEvent.Cause.migration : .beginning
         let notices = try store.write { [policy] (connection) throws(LedgerError) in
             let found = try connection.run(
@@ -49,17 +75,11 @@ extension PurchaseLedger {
                 purchase.signedDate = try stored.date(0)
                 purchases.append(SubmittedPurchase(purchase))
             }
-            let settled = try connection.settle(Submission(purchases), policy, cause, at: now) {
-                (decision) throws(LedgerError) in
-                let isKnown = decision.removeDueDate(of: transaction)
-                decision.settle()
-                return isKnown
-            }
-            if !settled.result {
-                try connection.write(
-                    "DELETE FROM due_moments WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3", key)
-            }
-            return settled.effects.notices
+            try connection.write(
+                "DELETE FROM due_moments WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3", key)
+            return try connection.settle(Submission(purchases), policy, cause, at: now) {
+                (decision) throws(LedgerError) in decision.settle()
+            }.effects.notices
         }
         report(notices)
     }

@@ -47,26 +47,27 @@ extension SQLConnection {
         _ notification: VerifiedNotification, _ submission: Submission, _ policy: LedgerPolicy,
         _ cause: LedgerEvent.Cause, at now: Instant
     ) throws(LedgerError) -> Settled<Void> {
-        let isNewest = try isNewestAboutRefund(notification, submission, policy)
-        return try settle(submission, policy, cause, at: now) { (decision) throws(LedgerError) in
+        var loader = LineageLoader(connection: self, submissions: [submission], policy: policy, now: now)
+        loader.statements = [newerAboutRefund(notification, submission, policy)].compactMap(\.self)
+        return try loader.settle(cause) { (decision, answers) throws(LedgerError) in
             decision.settle()
-            decision.notifyRefund(notification, isNewest: isNewest)
+            decision.notifyRefund(notification, isNewest: answers.allSatisfy(\.isEmpty))
         }
     }
 
-    /// Whether no notification about the same request for a refund is known that Apple signed later.
-    func isNewestAboutRefund(
+    /// Asks for a notification about the same request for a refund that Apple signed later; `nil` if it is about none.
+    /// It is asked while the lineage is locked: otherwise another one could be recorded meanwhile.
+    func newerAboutRefund(
         _ notification: VerifiedNotification, _ submission: Submission, _ policy: LedgerPolicy
-    ) throws(LedgerError) -> Bool {
+    ) -> SQLStatement? {
         guard policy.lifecycleEvents, let type = notification.type,
-            [.consumptionRequest, .refundDeclined].contains(type),
-            let date = notification.signedDate, let key = submission.purchases.first?.keys?.transaction
-        else { return true }
-        return try run(
+            [.consumptionRequest, .refundDeclined].contains(type), let date = notification.signedDate,
+            let key = submission.purchases.first?.keys?.transaction
+        else { return nil }
+        return SQLStatement(
             """
             SELECT 1 FROM notifications WHERE transaction_id = $1 AND environment = $2 AND signed_date > $3
                 AND type IN ('CONSUMPTION_REQUEST', 'REFUND_DECLINED', 'REFUND', 'REFUND_REVERSED') LIMIT 1
-            """, [.text(key.transactionID.string), .text(key.environment.rawValue), SQLValue(date)]
-        ).isEmpty
+            """, [.text(key.transactionID.string), .text(key.environment.rawValue), SQLValue(date)])
     }
 }

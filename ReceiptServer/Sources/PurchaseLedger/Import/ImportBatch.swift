@@ -160,10 +160,12 @@ struct ImportBatch {
     }
 
     private mutating func insert(_ spent: SpentTransaction, _ keys: PurchaseKeys) throws(LedgerError) {
-        let settled = try connection.settle(
-            Submission(spent: [keys]), isWhole: true, import: run, policy, .redeem, at: now
-        ) { [grant = grant(spent)] (decision) throws(LedgerError) in
-            // Another account claimed it since the line was decided. Decide the line again.
+        var loader = LineageLoader(
+            connection: connection, submissions: [Submission(spent: [keys])], policy: policy, now: now)
+        loader.isWhole = true
+        let settled = try loader.settle(.redeem, import: run) {
+            [grant = grant(spent)] (decision, _) throws(LedgerError) in
+            // Another account claimed it since the line was decided, or it was granted. Decide the line again.
             guard decision.grantWithoutEvidence(grant, in: .stated, at: spent.date) else { throw .conflict }
             // There can be events for the account's other purchases, and for a refund that was already known.
             decision.settle()

@@ -12,6 +12,8 @@ struct LineageLoader {
     let now: Instant
     /// Lineages that are loaded, too.
     var numbers: [Int64] = []
+    /// Whether tokens are read, and locked.
+    var readsTokens = true
     /// Whether all of each lineage is loaded, also where a part would decide.
     var isWhole = false
     /// The token that is to be an account's.
@@ -90,6 +92,8 @@ struct LineageLoader {
         guard gathering.splits.isEmpty, gathering.renamed.isEmpty,
             gathering.keys.allSatisfy({ gathering.identifiers[$0] != nil })
         else { return nil }
+        // The original transaction that a receipt gives to a member's does not count.
+        stored.byID = stored.byID.filter { gathering.lineages.contains($0.key) }
         var answers = Array(rows.suffix(early.count))
         if isDivided {
             (stored, answers) = try read(gathering.lineages.sorted(), found, gathering, isLocking: false)
@@ -198,7 +202,7 @@ struct LineageLoader {
         }
         // One was joined with another after its identifiers were read.
         guard lineages.byID.count == ids.count else { throw .conflict }
-        try Self.read(next(4), into: &lineages.byID)
+        try Self.read(next(3), into: &lineages.byID)
         try read(next(renewals.count), &lineages)
         try readParts(parts, next(partsQuestions.count), into: &lineages, isLocking: isLocking)
         return (lineages, Array(rows))
@@ -214,8 +218,7 @@ struct LineageLoader {
                 switch question {
                 case 0: try lineages[id]?.addEvidence(row)
                 case 1: lineages[id]?.renewals.append(try StoredJSON.decode(row.text("renewal")))
-                case 2: try lineages[id]?.addGrant(row)
-                default: try lineages[id]?.addDueDate(row)
+                default: try lineages[id]?.addGrant(row)
                 }
             }
         }
@@ -285,12 +288,12 @@ extension LineageLoader {
 
     /// Loads the parts that decide, or the whole where it does.
     private func readParts(
-        _ questions: [PartsQuestion], _ answers: ArraySlice<[SQLRow]>, into lineages: inout Lineages, isLocking: Bool
+        _ asked: [PartsQuestion], _ answers: ArraySlice<[SQLRow]>, into lineages: inout Lineages, isLocking: Bool
     ) throws(LedgerError) {
         var answers = answers
         var loads: [Int64: Division.Rows] = [:]
         var whole: [Int64] = []
-        for question in questions {
+        for question in asked {
             let count = question.questions(dialect).count
             // The answer to a claim of a lineage depends on all its evidence.
             if let lineage = lineages.byID[question.lineage], lineage.owner != nil,
@@ -304,39 +307,34 @@ extension LineageLoader {
             }
             answers = answers.dropFirst(count)
         }
-        if !whole.isEmpty {
-            try Self.read(connection.run(LineageStatements.contents(whole, dialect))[...], into: &lineages.byID)
-        }
+        // What only changes of the division need.
+        let divided =
+            isLocking ? lineages.byID.values.filter { $0.division != nil && loads[$0.id] == nil }.map(\.id) : []
+        var questions = whole.isEmpty ? [] : LineageStatements.contents(whole, dialect)
         for (id, rows) in loads {
-            try readParts(Array(rows.parts.keys), of: id, into: &lineages)
-            // What only changes of the division need.
-            if isLocking { try readDivision(rows, parts: Array(rows.parts.keys), of: id, into: &lineages) }
+            let parts = Array(rows.parts.keys)
+            questions += LineageStatements.contents(id, parts: parts, dialect)
+            if isLocking { questions.append(Division.Rows.periods(id, parts: parts, dialect)) }
         }
-        guard isLocking else { return }
-        for lineage in lineages.byID.values where lineage.division != nil && loads[lineage.id] == nil {
-            var all = Division.Rows()
-            for row in try connection.run(
-                "SELECT begins_at, ends_at, changes_at FROM parts WHERE family_id = $1", [.integer(lineage.id)])
-            {
-                try all.addPart(row)
-            }
-            try readDivision(all, parts: nil, of: lineage.id, into: &lineages)
+        for id in divided { questions += [Division.Rows.parts(id), Division.Rows.periods(id, parts: nil, dialect)] }
+        guard !questions.isEmpty else { return }
+        var rows = try connection.run(questions)[...]
+        if !whole.isEmpty { try Self.read(rows.prefix(3), into: &lineages.byID) }
+        rows = rows.dropFirst(whole.isEmpty ? 0 : 3)
+        for (id, division) in loads {
+            var division = division
+            for row in rows.popFirst() ?? [] { try lineages.byID[id]?.addEvidence(row) }
+            for row in rows.popFirst() ?? [] { try lineages.byID[id]?.addGrant(row) }
+            guard isLocking else { continue }
+            try division.addPeriods(rows.popFirst() ?? [])
+            lineages.byID[id]?.division?.rows = division
         }
-    }
-
-    private func readParts(_ parts: [Int64], of id: Int64, into lineages: inout Lineages) throws(LedgerError) {
-        let answers = try connection.run(LineageStatements.contents(id, parts: parts, dialect))
-        for row in answers[0] { try lineages.byID[id]?.addEvidence(row) }
-        for row in answers[1] { try lineages.byID[id]?.addGrant(row) }
-        for row in answers[2] { try lineages.byID[id]?.addDueDate(row) }
-    }
-
-    private func readDivision(
-        _ rows: Division.Rows, parts: [Int64]?, of id: Int64, into lineages: inout Lineages
-    ) throws(LedgerError) {
-        var rows = rows
-        try rows.addPeriods(connection.run([Division.Rows.periods(id, parts: parts, dialect)])[0])
-        lineages.byID[id]?.division?.rows = rows
+        for id in divided {
+            var division = Division.Rows()
+            for row in rows.popFirst() ?? [] { try division.addPart(row) }
+            try division.addPeriods(rows.popFirst() ?? [])
+            lineages.byID[id]?.division?.rows = division
+        }
     }
 }
 
@@ -359,7 +357,7 @@ extension LineageLoader {
     /// - Throws: A conflict if another transaction registered the token, or noted that another lineage waits for it, at
     ///   the same time.
     private func readTokens(_ lineages: inout Lineages, isLocking: Bool) throws(LedgerError) {
-        guard usesTokens else { return }
+        guard usesTokens, readsTokens else { return }
         let purchases = submissions.lazy.flatMap(\.purchases).map(\.signed.purchase)
         let tokens = Set(purchases.compactMap { $0.accountToken }).union(
             lineages.byID.values.lazy.flatMap(\.purchases).compactMap(\.accountToken))

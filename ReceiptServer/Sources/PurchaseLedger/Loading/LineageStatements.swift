@@ -32,8 +32,7 @@ enum LineageStatements {
         return SQLStatement(
             """
             SELECT \(columns), known.environment, known.bundle_id, known.transaction_id,
-                evidence.variant, evidence.signed_date, evidence.purchase, \(grantColumns), renewals.renewal,
-                due_moments.due_at
+                evidence.variant, evidence.signed_date, evidence.purchase, \(grantColumns), renewals.renewal
             FROM (SELECT DISTINCT \(columns),
                     CASE WHEN families.subscription IS NULL THEN families.id END AS whole
                 FROM \(asked.table) AS asked JOIN families ON families.id = asked.family_id) AS families
@@ -42,7 +41,6 @@ enum LineageStatements {
             LEFT \(join("grants", to: "known"))
             LEFT JOIN renewals ON renewals.environment = known.environment
                 AND renewals.original_transaction_id = \(MemberID.original("known"))
-            LEFT \(join("due_moments", to: "known"))
             """, [.text(environment.rawValue), .text(bundleID.string), asked.parameter])
     }
 
@@ -73,7 +71,7 @@ enum LineageStatements {
             JOIN renewals ON renewals.environment = identifiers.environment
                 AND renewals.original_transaction_id = \(MemberID.original("identifiers"))
             """
-        return [evidence(of: "identifiers"), renewals, grants(of: "identifiers"), dueDates(of: "identifiers")].map {
+        return [evidence(of: "identifiers"), renewals, grants(of: "identifiers")].map {
             SQLQuestion(
                 $0 + " WHERE identifiers.family_id \(dialect.oneOf("$1", ids.count))",
                 oneOf: ids.map(SQLValue.integer), dialect)
@@ -82,7 +80,7 @@ enum LineageStatements {
 
     /// What is known of some parts of a divided subscription.
     static func contents(_ id: Int64, parts: [Int64], _ dialect: SQLDialect) -> [SQLQuestion] {
-        [evidence(of: "periods"), grants(of: "periods"), dueDates(of: "periods")].map {
+        [evidence(of: "periods"), grants(of: "periods")].map {
             SQLQuestion(
                 $0 + " WHERE periods.family_id = $1 AND periods.part \(dialect.oneOf("$2", parts.count))",
                 [.integer(id)], oneOf: parts.map(SQLValue.integer), dialect)
@@ -101,14 +99,6 @@ enum LineageStatements {
         """
         SELECT \(table).family_id, grants.environment, grants.bundle_id, grants.transaction_id, \(grantColumns)
         FROM \(table) \(join("grants", to: table))
-        """
-    }
-
-    private static func dueDates(of table: String) -> String {
-        """
-        SELECT \(table).family_id, due_moments.environment, due_moments.bundle_id, due_moments.transaction_id,
-            due_moments.due_at
-        FROM \(table) \(join("due_moments", to: table))
         """
     }
 
@@ -172,10 +162,6 @@ extension Lineage {
         grants[key] = grant
     }
 
-    mutating func addDueDate(_ row: SQLRow) throws(LedgerError) {
-        dueDates[try row.transactionKey] = try row.date("due_at")
-    }
-
     /// Adds what a row of ``LineageStatements/whole(of:in:_:_:)`` has about a transaction. Each of its variants has a
     /// row.
     ///
@@ -185,7 +171,6 @@ extension Lineage {
         guard isFirst else { return }
         if try !row.isNull("granted_account") { try addGrant(row) }
         if let renewal = try row.optionalText("renewal") { renewals.append(try StoredJSON.decode(renewal)) }
-        if try !row.isNull("due_at") { try addDueDate(row) }
     }
 }
 

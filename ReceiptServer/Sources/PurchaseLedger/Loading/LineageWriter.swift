@@ -23,7 +23,6 @@ struct LineageWriter {
         writeRenewals()
         writeGrants()
         writeTokenNotes()
-        writeDueDates()
         for id in decided.byID.keys.sorted() { writeDivision(of: id) }
     }
 
@@ -52,8 +51,11 @@ struct LineageWriter {
             run("DELETE FROM parts WHERE family_id = $1", [.integer(id)])
             run("DELETE FROM periods WHERE family_id = $1", [.integer(id)])
         }
-        let created = structure.created.compactMap { decided.byID[$0] }
-        try insertLineages(created)
+        try insert(structure.created.filter { !isClaimedNow($0) })
+        // The database numbers claims in their order.
+        for id in structure.claimed where isClaimedNow(id) {
+            if structure.created.contains(id) { try insert([id]) } else { try updateLineage(id) }
+        }
         for (from, into) in structure.merged { join(from, into) }
         insert(
             "identifiers",
@@ -106,41 +108,56 @@ struct LineageWriter {
         ]
     }
 
-    private mutating func insertLineages(_ lineages: [Lineage]) throws(LedgerError) {
+    /// Whether a lineage got an owner, with a claim that the database numbers.
+    private func isClaimedNow(_ id: Int64) -> Bool {
+        guard let owner = decided.byID[id]?.owner, case .last = owner.order else { return false }
+        return true
+    }
+
+    private static func claimNumber(_ lineage: Lineage) -> SQLValue? { lineage.owner.map { $0.order.column } ?? .null }
+
+    /// Inserts lineages, whose claims have numbers, or one whose claim the database numbers.
+    private mutating func insert(_ ids: [Int64]) throws(LedgerError) {
         let table = "families (id, account, claimed_at, basis, is_member, lifecycle, subscription, claim_number)"
-        func number(_ lineage: Lineage) -> SQLValue? { lineage.owner.map { $0.order.column } ?? .null }
-        for (isNumbered, lineages) in Dictionary(grouping: lineages, by: { number($0) == nil }) {
-            let rows = try lineages.map { (lineage) throws(LedgerError) in
-                try Self.values(lineage) + (number(lineage).map { [$0] } ?? [])
-            }
-            let insertion = SQLInsertion(table, expression: isNumbered ? dialect.nextClaimNumber : nil)
-            statements += insertion.statements(rows)
+        var expression: String?
+        var rows: [[SQLValue]] = []
+        for lineage in decided.with(ids) {
+            let number = Self.claimNumber(lineage)
+            if number == nil { expression = dialect.nextClaimNumber }
+            rows.append(try Self.values(lineage) + (number.map { [$0] } ?? []))
         }
+        statements += SQLInsertion(table, expression: expression).statements(rows)
     }
 
     private mutating func writeLineages() throws(LedgerError) {
-        for (id, lineage) in decided.byID.sorted(by: { $0.key < $1.key }) {
+        for (id, lineage) in decided.byID.sorted(by: { $0.key < $1.key }) where !isClaimedNow(id) {
             guard let before = stored.byID[id],
                 before.owner != lineage.owner || before.isOfMember != lineage.isOfMember
                     || before.lifecycle != lineage.lifecycle
                     || before.division?.original != lineage.division?.original
             else { continue }
-            let number = lineage.owner.map { $0.order.column } ?? .null
-            run(
-                """
-                UPDATE families SET account = $2, claimed_at = $3, basis = $4, is_member = $5, lifecycle = $6,
-                    subscription = $7, claim_number = \(number == nil ? dialect.nextClaimNumber : "$8")
-                WHERE id = $1
-                """, try Self.values(lineage) + (number.map { [$0] } ?? []))
+            try updateLineage(id)
         }
+    }
+
+    private mutating func updateLineage(_ id: Int64) throws(LedgerError) {
+        guard let lineage = decided.byID[id] else { return }
+        let number = Self.claimNumber(lineage)
+        run(
+            """
+            UPDATE families SET account = $2, claimed_at = $3, basis = $4, is_member = $5, lifecycle = $6,
+                subscription = $7, claim_number = \(number == nil ? dialect.nextClaimNumber : "$8")
+            WHERE id = $1
+            """, try Self.values(lineage) + (number.map { [$0] } ?? []))
     }
 
     // MARK: Evidence
 
     private mutating func writeEvidence() {
         let before = flattened(stored, \.evidence)
+        let changed = flattened(decided, \.evidence).filter { before[$0.key] != $0.value }
         var inserted: [[SQLValue]] = []
-        for (key, variants) in flattened(decided, \.evidence).sorted(by: { $0.key < $1.key }) {
+        for (key, variants) in changed.sorted(by: { $0.key < $1.key }) {
             let known = before[key] ?? []
             for variant in known where !variants.contains(where: { $0.number == variant.number }) {
                 run(
@@ -187,8 +204,9 @@ struct LineageWriter {
             run("DELETE FROM grants WHERE \(Self.isKey)", key.columns)
             before[key] = nil
         }
+        let changed = flattened(decided, \.grants).filter { before[$0.key] == nil || $0.value.changedAt != nil }
         var inserted: [[SQLValue]] = []
-        for (key, grant) in flattened(decided, \.grants).sorted(by: { $0.key < $1.key }) {
+        for (key, grant) in changed.sorted(by: { $0.key < $1.key }) {
             let values: [SQLValue] = [
                 .text(grant.account), .integer(grant.quantity), grant.until.map { SQLValue($0) } ?? .null,
                 grant.seats.map(SQLValue.integer) ?? .null,
@@ -205,13 +223,12 @@ struct LineageWriter {
                     ])
                 continue
             }
-            guard let changedAt = grant.changedAt else { continue }
             run(
                 """
                 UPDATE grants SET account = $4, quantity = $5, until = $6, seats = $7, adjusted_quantity = $8,
                     adjusted_from = $9, changed_at = $10
                 WHERE \(Self.isKey)
-                """, key.columns + values + [SQLValue(changedAt)])
+                """, key.columns + values + [SQLValue(grant.changedAt ?? now)])
         }
         insert(
             """
@@ -220,7 +237,7 @@ struct LineageWriter {
             """, inserted)
     }
 
-    // MARK: Tokens and dates
+    // MARK: Tokens
 
     private mutating func writeTokenNotes() {
         guard decided.holders != nil else { return }
@@ -242,20 +259,6 @@ struct LineageWriter {
                     ON CONFLICT (token, family_id) DO UPDATE SET told_at = excluded.told_at
                     """, [.text(token.description), .integer(id), note == .reported ? SQLValue(now) : .null])
             }
-        }
-    }
-
-    private mutating func writeDueDates() {
-        let (before, after) = (flattened(stored, \.dueDates), flattened(decided, \.dueDates))
-        for key in before.keys.sorted() where after[key] == nil {
-            run("DELETE FROM due_moments WHERE \(Self.isKey)", key.columns)
-        }
-        for (key, date) in after.sorted(by: { $0.key < $1.key }) where before[key] != date {
-            run(
-                """
-                INSERT INTO due_moments VALUES ($1, $2, $3, $4)
-                ON CONFLICT (environment, bundle_id, transaction_id) DO UPDATE SET due_at = excluded.due_at
-                """, key.columns + [SQLValue(date)])
         }
     }
 

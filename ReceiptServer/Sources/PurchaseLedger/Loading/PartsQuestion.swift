@@ -94,6 +94,11 @@ extension Division.Rows {
             end: try row.integer("ends_at"), changesAt: date?.millisecondsSince1970)
     }
 
+    /// The question of all parts, whose rows ``addPart(_:)`` reads.
+    static func parts(_ lineage: Int64) -> SQLQuestion {
+        SQLQuestion("SELECT begins_at, ends_at, changes_at FROM parts WHERE family_id = $1", [.integer(lineage)])
+    }
+
     /// The question of the transactions of parts, or of all, whose answer ``addPeriods(_:)`` reads.
     static func periods(_ lineage: Int64, parts: [Int64]?, _ dialect: SQLDialect) -> SQLQuestion {
         let text = """

@@ -17,6 +17,7 @@ extension SQLConnection {
         for statement in try LineageWriter(from: stored, to: decided, dialect, at: now).statements {
             try write(statement.text, statement.parameters)
         }
+        try remember(effects.dueDates)
         for event in effects.unownedEvents {
             try write(
                 "INSERT INTO unowned_events VALUES ($1, $2, $3)",
@@ -37,7 +38,8 @@ extension SQLConnection {
         at now: Instant
     ) throws(LedgerError) -> Bool {
         guard effects.events.isEmpty, effects.unownedEvents.isEmpty,
-            try LineageWriter(from: stored, to: decided, dialect, at: now).statements.isEmpty
+            try LineageWriter(from: stored, to: decided, dialect, at: now).statements.isEmpty,
+            try remembers(effects.dueDates)
         else { return false }
         let questions = policy.questions?.questions(after: effects, .redeem, policy.surroundings, at: now) ?? []
         for question in questions { if try !isAsked(question, at: now) { return false } }
@@ -45,24 +47,31 @@ extension SQLConnection {
     }
 
     /// Loads lineages, decides, and applies it.
-    ///
-    /// - Parameters:
-    ///   - numbers: Lineages that are decided about, too.
-    ///   - isWhole: Whether all of each lineage is loaded.
-    ///   - decide: What is decided.
-    /// - Returns: What `decide` returned, and what it caused.
     func settle<Result>(
-        _ submission: Submission, numbers: [Int64] = [], isWhole: Bool = false,
-        registering registration: TokenRegistration? = nil,
-        import importRun: Int64? = nil, answering accounts: [String] = [], _ policy: LedgerPolicy,
-        _ cause: LedgerEvent.Cause, at now: Instant,
+        _ submission: Submission, _ policy: LedgerPolicy, _ cause: LedgerEvent.Cause, at now: Instant,
         _ decide: (inout LedgerDecision) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Settled<Result> {
-        var loader = LineageLoader(connection: self, submissions: [submission], policy: policy, now: now)
-        (loader.numbers, loader.isWhole, loader.registration) = (numbers, isWhole, registration)
-        let loaded = try loader.load()
+        try LineageLoader(connection: self, submissions: [submission], policy: policy, now: now).settle(cause) {
+            (decision, _) throws(LedgerError) in try decide(&decision)
+        }
+    }
+}
+
+extension LineageLoader {
+    /// Loads the lineages of one submission, decides, and applies it.
+    ///
+    /// - Parameters:
+    ///   - importRun: The number of the import that makes grants; `nil` for none.
+    ///   - accounts: The accounts that get an answer.
+    ///   - decide: What is decided. It gets the rows of what is asked besides.
+    /// - Returns: What `decide` returned, and what it caused.
+    func settle<Result>(
+        _ cause: LedgerEvent.Cause, import importRun: Int64? = nil, answering accounts: [String] = [],
+        _ decide: (inout LedgerDecision, _ answers: [[SQLRow]]) throws(LedgerError) -> Result
+    ) throws(LedgerError) -> Settled<Result> {
+        let loaded = try load()
         if let registration {
-            try write(
+            try connection.write(
                 "INSERT INTO account_tokens VALUES ($1, $2, $3, $4, NULL)",
                 [
                     .text(registration.token.description), .text(registration.account),
@@ -70,10 +79,10 @@ extension SQLConnection {
                 ])
         }
         var decision = LedgerDecision(
-            submission, about: Set(loaded.numbers[0] + numbers).sorted(), in: loaded.gathered, policy.rules, cause,
+            submissions[0], about: Set(loaded.numbers[0] + numbers).sorted(), in: loaded.gathered, policy.rules, cause,
             import: importRun, at: now)
-        let result = try decide(&decision)
-        let (sequences, posted) = try apply(
+        let result = try decide(&decision, loaded.answers)
+        let (sequences, posted) = try connection.apply(
             decision.effects, from: loaded.stored, to: decision.lineages, policy, cause, answering: accounts, at: now)
         return Settled(result: result, effects: decision.effects, numbers: sequences, posted: posted)
     }

@@ -79,10 +79,11 @@ extension SQLConnection {
         let waiting = try run(
             "SELECT family_id FROM waiting_tokens WHERE token = $1", [.text(registration.token.description)]
         ).map { (row) throws(LedgerError) in try row.integer("family_id") }
-        let settled = try settle(
-            Submission(), numbers: waiting, registering: registration, import: importRun, policy, .token, at: now
-        ) { (decision) throws(LedgerError) in decision.settle() }
-        return settled.effects.notices
+        var loader = LineageLoader(connection: self, submissions: [Submission()], policy: policy, now: now)
+        (loader.numbers, loader.registration) = (waiting, registration)
+        return try loader.settle(.token, import: importRun) { (decision, _) throws(LedgerError) in
+            decision.settle()
+        }.effects.notices
     }
 
     /// Keeps the tokens of a deleted account (R13).

@@ -59,12 +59,13 @@ extension SQLConnection {
         let all = try run(
             locks + runs.map { SQLStatement.takingSequences($0.count, of: $0.accounts, at: now, dialect) }
                 + others.map(SQLStatement.sequence) + closing + naming)
-        let rows = all.dropFirst(locks.count)
+        let numbered = all.dropFirst(locks.count)
         var names = all.suffix(naming.count)
         // The last event of an answered account has the number of its answer.
         var numbers: [UTF8Bytes: Int64] = [:]
-        for row in rows.prefix(runs.count).joined() { numbers[UTF8Bytes(try row.text(0))] = try row.integer(1) }
+        for row in numbered.prefix(runs.count).joined() { numbers[UTF8Bytes(try row.text(0))] = try row.integer(1) }
         var posted: [LedgerEvent] = []
+        var rows: [[SQLValue]] = []
         for (account, events) in told {
             guard let last = numbers[account] else { throw LedgerError(.storeFailed, "no number for an event") }
             for (offset, event) in events.enumerated() {
@@ -75,18 +76,16 @@ extension SQLConnection {
                 posted.append(event)
                 // A request for a refund waits for no other event: Apple asks for an answer within hours.
                 let isUrgent = event.kind == .refundRequested
-                try write(
-                    """
-                    INSERT INTO outbox (id, account, sequence, event, made_at, state, attempts, due_at)
-                    VALUES ($1, $2, $3, $4, $5, $6, 0, $7)
-                    """,
-                    [
-                        .text(event.id), .text(event.account), .integer(event.sequence), .text(event.json),
-                        SQLValue(now), .text(isUrgent ? "urgent" : "pending"), isUrgent ? SQLValue(now) : .null,
-                    ])
+                rows.append([
+                    .text(event.id), .text(event.account), .integer(event.sequence), .text(event.json),
+                    SQLValue(now), .text(isUrgent ? "urgent" : "pending"), .integer(0),
+                    isUrgent ? SQLValue(now) : .null,
+                ])
             }
         }
-        for (account, row) in zip(others, rows.dropFirst(runs.count).prefix(others.count)) {
+        let insertion = SQLInsertion("outbox (id, account, sequence, event, made_at, state, attempts, due_at)")
+        for statement in insertion.statements(rows) { try write(statement.text, statement.parameters) }
+        for (account, row) in zip(others, numbered.dropFirst(runs.count).prefix(others.count)) {
             numbers[UTF8Bytes(account)] = try SQLStatement.sequence(row)
         }
         return (accounts.map { numbers[UTF8Bytes($0)] ?? 0 }, posted)

@@ -92,23 +92,26 @@ extension PurchaseLedger {
         if isKnown { return nil }
         let before = earlier.add(submission)
         return try store.read { [policy] (connection) throws(LedgerError) in
-            let isNewest = try connection.isNewestAboutRefund(notification, submission, policy)
-            let loader = LineageLoader(
+            var loader = LineageLoader(
                 connection: connection, submissions: [before, submission].compactMap(\.self), policy: policy, now: now)
+            loader.statements = [connection.newerAboutRefund(notification, submission, policy)].compactMap(\.self)
             let loaded = try loader.load(isLocking: false)
             var lineages = loaded.gathered
+            var last = submission
             if let before {
                 var decision = LedgerDecision(
                     before, about: loaded.numbers[0], in: lineages, policy.rules, .reconciliation, at: now)
                 decision.settle()
                 lineages = decision.lineages
+                // What the first took away is not taken twice, and its renewal information counts for both.
+                lineages.structure.lost = []
+                last = Submission(submission.purchases.map(\.signed), before.renewals + submission.renewals)
             }
             var decision = LedgerDecision(
-                submission, about: loaded.numbers[loaded.numbers.count - 1], in: lineages, policy.rules,
-                .reconciliation,
+                last, about: loaded.numbers[loaded.numbers.count - 1], in: lineages, policy.rules, .reconciliation,
                 at: now)
             decision.settle()
-            decision.notifyRefund(notification, isNewest: isNewest)
+            decision.notifyRefund(notification, isNewest: loaded.answers.allSatisfy(\.isEmpty))
             return decision.effects.events.map(\.kind.rawValue)
         }
     }

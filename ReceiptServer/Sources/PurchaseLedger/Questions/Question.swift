@@ -173,7 +173,7 @@ extension QuestionPolicy {
         effects.granted.flatMap { key, original in
             confirmations(of: key, cause, surroundings, at: now) + [refunds(of: original, at: now)].compactMap(\.self)
         } + effects.periodEnds.compactMap { ending(of: $0.original, at: $0.end, now: now) }
-            + effects.disputed.compactMap { dispute(of: $0, at: now) }.prefix(Self.maximumDisputedCount)
+            + effects.disputed.compactMap { dispute(of: $0, at: now) }
     }
 
     /// The time in which a notification usually follows a grant (Apple: within seconds; seen: 66 minutes).
@@ -183,8 +183,6 @@ extension QuestionPolicy {
     /// The time in which most refunds occur. Apple sets no limit.
     static let refundTime = Duration.seconds(90 * 86_400)
     package static let refundInterval = Duration.seconds(7 * 86_400)
-    /// The maximum number of inquiries about disputed transactions of one request. A receipt has one customer.
-    static let maximumDisputedCount = 20
 
     /// Returns the inquiries that confirm a purchase that was just granted. There is one row, unless a notification has
     /// mentioned the purchase: then only the second inquiry is made.

@@ -101,10 +101,9 @@ extension SQLConnection {
             try TransactionName(key).checkForm()
             throw LedgerError(.notFound, "grant of the account")
         }
-        return try settle(
-            Submission(), numbers: [row.integer("family_id")], isWhole: true, answering: [account], policy, .support,
-            at: now
-        ) { (decision) throws(LedgerError) in
+        var loader = LineageLoader(connection: self, submissions: [Submission()], policy: policy, now: now)
+        (loader.numbers, loader.isWhole) = ([try row.integer("family_id")], true)
+        return try loader.settle(.support, answering: [account]) { (decision, _) throws(LedgerError) in
             guard let before = decision.grant(of: key), before.account.hasSameBytes(as: account) else {
                 throw .conflict
             }
@@ -117,8 +116,8 @@ extension SQLConnection {
         _ grant: Grant, _ policy: LedgerPolicy, at now: Instant
     ) throws(LedgerError) -> Settled<(grant: Grant, previousQuantity: Int64)> {
         let submission = Submission(spent: [PurchaseKeys(granted: grant.transaction)])
-        return try settle(submission, answering: [grant.account], policy, .support, at: now) {
-            (decision) throws(LedgerError) in
+        let loader = LineageLoader(connection: self, submissions: [submission], policy: policy, now: now)
+        return try loader.settle(.support, answering: [grant.account]) { (decision, _) throws(LedgerError) in
             let owner = decision.lineages[grant.transaction]?.owner?.account
             guard owner == nil, decision.grantWithoutEvidence(grant, in: .last, at: now) else {
                 // The same request was answered meanwhile, or long ago and the account's name has been deleted.
