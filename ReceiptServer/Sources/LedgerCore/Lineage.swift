@@ -112,6 +112,8 @@ extension Lineage {
         var purchase = signed.purchase
         let known = evidence[key] ?? []
         purchase.statedType = known.lazy.compactMap(\.purchase.statedType).first
+        // Most are sent again as they are.
+        if known.contains(where: { $0.purchase == purchase }) { return }
         if let index = known.firstIndex(where: { $0.purchase.saysTheSame(as: purchase) }) {
             let merged = known[index].purchase.joined(with: purchase)
             if merged != known[index].purchase { evidence[key]?[index].purchase = merged }
