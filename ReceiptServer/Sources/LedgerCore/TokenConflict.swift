@@ -2,6 +2,8 @@
 public struct TokenConflict: Sendable {
     /// The transaction's identifier.
     public let transactionID: String
+
+    package init(transactionID: String) { self.transactionID = transactionID }
 }
 
 /// The reports to the operator about a database transaction, made when it is committed.
