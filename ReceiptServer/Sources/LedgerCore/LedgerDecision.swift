@@ -187,7 +187,9 @@ package struct LedgerDecision {
 
     /// Notes that somebody may have to ask what Apple says of a transaction.
     mutating func dispute(_ key: TransactionKey) {
-        if effects.disputed.count < Self.maximumDisputedCount { effects.disputed.append(key) }
+        if effects.disputed.count < Self.maximumDisputedCount, !effects.disputed.contains(key) {
+            effects.disputed.append(key)
+        }
     }
 }
 

@@ -75,10 +75,12 @@ extension PurchaseLedger {
                 purchase.signedDate = try stored.date(0)
                 purchases.append(SubmittedPurchase(purchase))
             }
-            try connection.write(
-                "DELETE FROM due_moments WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3", key)
             return try connection.settle(Submission(purchases), policy, cause, at: now) {
-                (decision) throws(LedgerError) in decision.settle()
+                (decision) throws(LedgerError) in
+                // The lineage is locked before the row.
+                try connection.write(
+                    "DELETE FROM due_moments WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3", key)
+                decision.settle()
             }.effects.notices
         }
         report(notices)

@@ -93,10 +93,11 @@ struct LineageLoader {
             gathering.keys.allSatisfy({ gathering.identifiers[$0] != nil })
         else { return nil }
         // The original transaction that a receipt gives to a member's does not count.
-        stored.byID = stored.byID.filter { gathering.lineages.contains($0.key) }
+        let counting = Set(gathering.keys.compactMap { gathering.identifiers[$0] })
+        stored.byID = stored.byID.filter { counting.contains($0.key) }
         var answers = Array(rows.suffix(early.count))
         if isDivided {
-            (stored, answers) = try read(gathering.lineages.sorted(), found, gathering, isLocking: false)
+            (stored, answers) = try read(counting.sorted(), found, gathering, isLocking: false)
             stored.identifiers = found.identifiers
         } else if !dialect.isServer {
             answers = try connection.run(statements)

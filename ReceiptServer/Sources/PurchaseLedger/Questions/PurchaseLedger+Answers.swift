@@ -104,7 +104,7 @@ extension PurchaseLedger {
                 decision.settle()
                 lineages = decision.lineages
                 // What the first took away is not taken twice, and its renewal information counts for both.
-                lineages.structure.lost = []
+                lineages.structure.lost.removeAll { loaded.numbers[0].contains($0.lineage) }
                 last = Submission(submission.purchases.map(\.signed), before.renewals + submission.renewals)
             }
             var decision = LedgerDecision(
