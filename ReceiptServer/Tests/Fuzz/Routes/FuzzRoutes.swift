@@ -86,7 +86,9 @@ private func checkAnswer(_ response: Response, _ request: ReceivedRequest) {
 
 /// What a page of the support desk may have, besides what a report has.
 private let elements = Tag.allCases.map(\.rawValue) + ["form", "label", "textarea", "select", "option", "button"]
-private let addresses = ["/", "/account", "/act", "/search", "/settings", "/sign-in", "/sign-out"]
+private let addresses = [
+    "/", "/account", "/act", "/search", "/settings", "/sign-in", "/sign-out", "/what-clients-send",
+]
 
 /// A request as its bytes came.
 private struct ReceivedRequest {
