@@ -12,7 +12,7 @@ package struct LedgerDecision {
         var items: [(key: TransactionKey, item: Entitlements.Item)]
     }
 
-    /// What others do with a decision.
+    /// The events and facts that orders, the outbox and inquiries act on.
     package struct Effects {
         /// The events to post.
         package var events: [LedgerEvent] = []
@@ -66,11 +66,11 @@ package struct LedgerDecision {
     package var granted: Set<TransactionKey> = []
     package var effects = Effects()
 
-    /// Records a submission.
+    /// Records a submission, and evaluates all evidence about its lineages.
     ///
     /// - Parameters:
     ///   - numbers: The lineages that the submission is about.
-    ///   - lineages: They, and others, gathered.
+    ///   - lineages: These and other lineages, with every submitted transaction in its lineage.
     package init(
         _ submission: Submission, about numbers: [Int64], in lineages: Lineages, _ rules: LedgerRules,
         _ cause: LedgerEvent.Cause, import importRun: Int64? = nil, at now: Instant

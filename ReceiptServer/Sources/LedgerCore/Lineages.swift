@@ -22,7 +22,7 @@ package struct Lineages: Sendable {
 
     package func with(_ numbers: [Int64]) -> [Lineage] { numbers.compactMap { byID[$0] } }
 
-    /// Makes an account the owner of a lineage, which has told it nothing yet.
+    /// Makes an account the owner of a lineage. It has had no event about the lineage yet.
     mutating func claim(
         _ id: Int64, for account: String, restingOn basis: ClaimBasis, in order: ClaimOrder = .last, at date: Instant
     ) {
@@ -37,7 +37,7 @@ package struct Lineages: Sendable {
         byID[id]?.owner?.basis = basis.union(more())
     }
 
-    /// Has all of a lineage loaded from now on.
+    /// Ends the division of a lineage, so that all of it is loaded from now on.
     mutating func undivide(_ id: Int64) {
         guard byID[id]?.division != nil else { return }
         byID[id]?.division = nil
@@ -90,7 +90,7 @@ package struct RenewalKey: Hashable, Comparable, Sendable {
     }
 }
 
-/// Changes of lineages as wholes: their contents are compared, row by row, and these are not.
+/// Changes that a comparison of rows doesn't show: lineages that are created, merged or split, and transfers.
 package struct Structure: Sendable {
     package struct Transfer: Sendable {
         package let lineage: Int64
@@ -110,9 +110,10 @@ package struct Structure: Sendable {
     /// Identifiers that get a row, or leave their lineage.
     package var inserted: [TransactionKey] = []
     package var moved: [TransactionKey] = []
-    /// Names of original transactions that are a member's, for what is left, which can exist.
+    /// New names for a member's original transactions, for the lineage that keeps the others. They may be stored
+    /// already.
     package var names: [(key: TransactionKey, lineage: Int64)] = []
-    /// What is no longer divided as it was.
+    /// Lineages whose stored division is out of date.
     package var undivided: [Int64] = []
     package var transfers: [Transfer] = []
     /// Lineages whose owner an operator has to confirm.

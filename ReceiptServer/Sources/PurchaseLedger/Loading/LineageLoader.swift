@@ -1,7 +1,7 @@
 @_spi(Ledger) import AppStoreReceipt
 import StrictText
 
-/// Loads the lineages that submissions are about, in the one way that there is.
+/// Loads the lineages that submissions are about. Decisions load them in no other way.
 ///
 /// Locks are taken in one order everywhere, so that two transactions never wait for each other: the names of the
 /// accounts that ask, lineages by their number, tokens by their bytes, new identifiers by their bytes, then accounts.
@@ -18,7 +18,7 @@ struct LineageLoader {
     var isWhole = false
     /// The token that is to be an account's.
     var registration: TokenRegistration?
-    /// What is asked besides, so that nobody waits for it alone.
+    /// Other statements to run in the same round trip.
     var statements: [SQLStatement] = []
 
     /// What the tables have.

@@ -1,7 +1,7 @@
 import AppStoreReceipt
 import StrictText
 
-/// The statements that make what is stored what was decided: the only ones that write lineages.
+/// The statements that turn the stored lineages into the decided ones. No others write lineages.
 struct LineageWriter {
     private let stored: Lineages
     private let decided: Lineages
@@ -36,7 +36,7 @@ struct LineageWriter {
 
     private static let isKey = "environment = $1 AND bundle_id = $2 AND transaction_id = $3"
 
-    /// What is stored, of all lineages.
+    /// Returns the contents of all lineages by transaction.
     private func flattened<Value>(
         _ lineages: Lineages, _ contents: (Lineage) -> [TransactionKey: Value]
     ) -> [TransactionKey: Value] {

@@ -2,7 +2,7 @@ import AppStoreReceipt
 import StrictText
 
 extension SQLConnection {
-    /// Writes what was decided, posts its events, and has those act who use its facts.
+    /// Writes a decision, posts its events, closes orders and creates inquiries.
     ///
     /// - Parameters:
     ///   - stored: The lineages as they were loaded, and locked.
