@@ -1,7 +1,7 @@
 /// Subidentifiers: numbers of any size in base 128, most significant group first, with bit 8 set on all but the last
 /// (X.690, 8.19.2).
 enum ASN1Arcs {
-    /// One arc or more, each in the fewest octets, the last one complete.
+    /// Whether these are complete, minimally encoded arcs, at least one.
     static func areValid(_ content: Span<UInt8>) -> Bool {
         var isStart = true
         for index in content.indices {
@@ -14,7 +14,7 @@ enum ASN1Arcs {
 
     // MARK: Text
 
-    /// Beyond this, converting to decimal would cost more than linear time worth speaking of.
+    /// The limits of decimal conversion, whose time is quadratic.
     private static let maximumDecimalOctets = 128
     private static let maximumDigits = 256
 
@@ -98,8 +98,8 @@ enum ASN1Arcs {
         return "0x" + (text.utf8.first == UInt8(ascii: "0") ? text.dropFirst() : text[...])
     }
 
-    /// The content octets for dotted decimal; `nil` where it is malformed, or no OBJECT IDENTIFIER where one is asked
-    /// for.
+    /// The content octets for dotted decimal; `nil` if it is malformed or, with `joiningFirstTwo`, no OBJECT
+    /// IDENTIFIER.
     static func encode(_ dotted: String, joiningFirstTwo: Bool) -> [UInt8]? {
         var arcs = dotted.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)[...]
         var addend: UInt32 = 0

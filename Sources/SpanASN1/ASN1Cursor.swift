@@ -186,7 +186,7 @@ package struct ASN1Cursor: ~Escapable, BitwiseCopyable {
     }
 }
 
-// The syntax of identifier and length octets, for the cursor and for everything that has to know BER as well.
+// The syntax of identifier and length octets, shared with the readers of BER.
 extension ASN1Cursor {
     /// Reads identifier octets (X.690, 8.1.2). `index` must be below `end`.
     @usableFromInline

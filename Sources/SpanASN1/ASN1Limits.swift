@@ -1,4 +1,4 @@
-/// The limits on an input that is walked.
+/// The limits of an ``ASN1Walker``.
 @usableFromInline
 package struct ASN1Limits: Hashable, Sendable {
     /// The maximum number of levels. The outermost element is on the first.

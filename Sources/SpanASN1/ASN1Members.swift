@@ -1,7 +1,7 @@
 /// A structure that can be read at the position of a cursor.
 @usableFromInline
 package protocol ASN1Decodable: ~Escapable {
-    /// Reads the structure and moves the cursor behind it.
+    /// Reads the structure and moves the cursor past it.
     @_lifetime(copy cursor)
     init(_ cursor: inout ASN1Cursor) throws(ASN1DecodingError)
 }

@@ -85,7 +85,7 @@ extension ASN1Element {
     ) throws(ASN1DecodingError) -> Bool {
         try require(tag)
         let isEqual = content.hasSameBytes(as: other.content.span)
-        // What equals an identifier is one.
+        // Equal content is valid.
         guard isEqual || ASN1Arcs.areValid(content) else { throw error(.invalidObjectIdentifier) }
         return isEqual
     }

@@ -1,7 +1,7 @@
 /// The deviations from DER that a cursor allows. The default is the empty set, which is strict DER.
 ///
-/// You pass them to the first cursor, and every cursor and element made from it has the same. For indefinite lengths
-/// and constructed strings, see ``BERGate``.
+/// Pass them to the first cursor: every cursor and element made from it inherits them. For indefinite lengths and
+/// constructed strings, see ``BERGate``.
 @usableFromInline
 package struct ASN1Relaxations: BitwiseCopyable, OptionSet, Sendable {
     @usableFromInline package let rawValue: UInt16

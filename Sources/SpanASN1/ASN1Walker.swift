@@ -43,7 +43,7 @@ package struct ASN1Walker: ~Escapable {
 
     /// An element whose content is being visited.
     private struct Level {
-        /// The end of the content, or the latest end for an indefinite length.
+        /// The end of the content, or its maximum for an indefinite length.
         let end: Int
         /// The offset of its header if it has an indefinite length, and otherwise −1.
         let indefiniteStart: Int

@@ -1,12 +1,11 @@
 package import Instants
 
-// Values of the universal types. `tagged:` is the implicit tag that stands in place of the type's own, in primitive
-// form.
+// Values of the universal types. `tagged:` is an implicit tag, which is written in primitive form.
 extension ASN1Writer {
     /// Writes an INTEGER.
     package mutating func writeInteger(_ value: some FixedWidthInteger, tagged tag: ASN1Tag = .integer) {
         append(tag.asPrimitive)
-        // The sign bit and what differs from it.
+        // The significant bits and the sign bit.
         let bitCount = type(of: value).bitWidth - (value < 0 ? ~value : value).leadingZeroBitCount + 1
         let count = (bitCount + 7) / 8
         append(length: count)

@@ -24,12 +24,12 @@ package struct ASN1Writer: ~Copyable {
         var value = 0
     }
 
-    /// What is written, without the length octets that are still missing.
+    /// The output without the length octets that are still missing.
     private var bytes: [UInt8] = []
     private var lengths: [Length] = []
     /// Indices into `lengths` of the elements that are open.
     private var open: [Int] = []
-    /// How many of these ``end()`` may not touch, because a closure is writing their content.
+    /// The number of these that a closure is writing, which ``end()`` must not end.
     private var floor = 0
     /// The number of length octets for which there is no room yet.
     private var missingCount = 0
@@ -135,7 +135,7 @@ package struct ASN1Writer: ~Copyable {
         let length = lengths[index]
         let count = bytes.count - length.position - 1 + missingCount - length.missingBefore
         if count < 0x80 {
-            // Nothing in it can be longer, so nothing was noted down after it.
+            // Inner elements are shorter, so no length follows it.
             bytes[length.position] = UInt8(count)
             lengths.removeLast()
         } else {
@@ -203,7 +203,7 @@ package struct ASN1Writer: ~Copyable {
         lengths.removeSubrange(first...)
     }
 
-    /// Moves everything up, last byte first, so that the noted lengths fit in; all of these elements must be ended.
+    /// Inserts the lengths by moving all bytes up, last byte first. Their elements must be ended.
     private static func insert(_ lengths: [Length], from first: Int, into bytes: inout [UInt8], adding count: Int) {
         var source = bytes.count
         bytes.append(contentsOf: repeatElement(0, count: count))
@@ -233,7 +233,7 @@ package struct ASN1Writer: ~Copyable {
         var isSorted = true
         while !cursor.isAtEnd {
             let start = contentStart + cursor.offset
-            // What `write(encoded:)` was given against its contract stays in one piece.
+            // Keep malformed input of `write(encoded:)` in one piece.
             let end = (try? cursor.read())?.range.upperBound ?? cursor.offset + cursor.remainingCount
             let element = start..<contentStart + end
             if let last = elements.last { isSorted = isSorted && ASN1Cursor.isAscending(bytes.span, last, element) }

@@ -112,14 +112,14 @@ extension BERGate {
         /// Where the content ends, for a definite length.
         let end: Int?
         let tag: ASN1Tag
-        /// A string inside a string opens nothing in the output.
+        /// Segments of a string have no header in the output.
         let isSegment: Bool
     }
 
     /// The content length of every rewritten element, in the order in which they open.
     private struct Measure {
         var counts: [Int] = []
-        /// The size of the normalised form.
+        /// The size of the normalized form.
         var outputCount = 0
         private var open: [(index: Int, tag: ASN1Tag)] = []
 
@@ -141,7 +141,7 @@ extension BERGate {
         }
     }
 
-    /// Visits one element; the stack is a bounded array, never the machine's.
+    /// Visits one element, without recursion.
     private func walk(
         _ bytes: Span<UInt8>, _ visit: (Event) throws(ASN1DecodingError) -> Void
     ) throws(ASN1DecodingError) {

@@ -1,4 +1,4 @@
-/// Proofs about text, without copying it.
+/// Validates text without copying it.
 enum UTF8Validation {
     /// Whether there are only octets below 0x80.
     static func isASCII(_ bytes: Span<UInt8>) -> Bool {
@@ -16,7 +16,7 @@ enum UTF8Validation {
                 index = endOfASCII(bytes, from: index, count)
                 continue
             }
-            // The second octet's range excludes overlong forms, surrogates and what lies above U+10FFFF.
+            // The second octet's range excludes overlong forms, surrogates and values above U+10FFFF.
             let length: Int
             let second: ClosedRange<UInt8>
             switch lead {
