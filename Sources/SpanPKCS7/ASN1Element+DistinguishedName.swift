@@ -71,7 +71,7 @@ extension ASN1Element {
     }
 }
 
-/// RFC 4514, 3, and those that RFC 4519 and RFC 5280, A.1 add and everybody writes.
+/// The short names of RFC 4514, 3, and common ones of RFC 4519 and RFC 5280, A.1.
 private let shortNames: [ASN1ObjectIdentifier: String] = [
     attribute(3): "CN", attribute(4): "SN", attribute(5): "serialNumber", attribute(6): "C", attribute(7): "L",
     attribute(8): "ST", attribute(9): "STREET", attribute(10): "O", attribute(11): "OU", attribute(12): "title",

@@ -27,7 +27,7 @@ package struct AlgorithmIdentifier: ~Escapable, ASN1Decodable {
         self.element = element
         var fields = element.contents
         algorithm = try fields.read(.objectIdentifier)
-        // What is no identifier at all must not pass for an unknown one.
+        // A malformed identifier must not pass for an unknown one.
         try algorithm.validateObjectIdentifier()
         parameters = fields.isAtEnd ? nil : try fields.read()
         try fields.finish()

@@ -130,7 +130,7 @@ package struct SubjectPublicKeyInfo: ~Escapable {
     /// - Throws: An error of the syntax if the key is not an `RSAPublicKey`.
     package func rsaPublicKey() throws(ASN1DecodingError) -> RSAPublicKeyShape {
         do throws(ASN1DecodingError) {
-            // The first content octet of the BIT STRING counts its unused bits: none.
+            // + 1: the first content octet is the number of unused bits.
             let key = try subjectPublicKey.bitString()
             return try ASN1Cursor.decode(key.bytes, baseOffset: subjectPublicKey.contentOffset + 1) {
                 (input) throws(ASN1DecodingError) in

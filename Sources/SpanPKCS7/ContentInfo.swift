@@ -21,7 +21,7 @@ package struct ContentInfo: ~Escapable {
         do throws(ASN1DecodingError) {
             var fields = try ASN1Element(whole: bytes, baseOffset: baseOffset).contents
             contentType = try fields.read(.objectIdentifier)
-            // What is no identifier at all must not pass for an unknown one.
+            // A malformed identifier must not pass for an unknown one.
             try contentType.validateObjectIdentifier()
             if fields.isAtEnd {
                 content = nil
@@ -53,7 +53,7 @@ extension BERGate {
         case 0...3: false
         // Below certificates [0] and crls [1]; digestAlgorithms, encapContentInfo and signerInfos have universal tags.
         case 4: parent?.tagClass == .contextSpecific
-        // eContent and signature are OCTET STRINGs; the rest of a SignerInfo is DER wherever it comes from.
+        // eContent and signature are OCTET STRINGs; every writer encodes the rest of a SignerInfo as DER.
         default: tag.asPrimitive != .octetString
         }
     }

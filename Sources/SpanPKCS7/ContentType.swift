@@ -2,7 +2,7 @@ package import SpanASN1
 
 /// The types of messages, and of the content of signed messages, that RFCs and vendors of signing tools define.
 ///
-/// This module reads the structure of ``SignedData`` only. It recognises the other types by name, and leaves their
+/// This module reads the structure of ``SignedData`` only. It recognizes the other types by name, and leaves their
 /// content undecoded (``ContentInfo/content``). The raw values are the names in the documents.
 package enum ContentType: String, Sendable, CaseIterable {
     // RFC 2315, 14 and RFC 5652
@@ -39,7 +39,7 @@ package enum ContentType: String, Sendable, CaseIterable {
     // RFC 5914, 3; RFC 9582, 3; RFC 9286, 4.1
     /// A list of trust anchors (RFC 5914, 3).
     case trustAnchorList
-    /// The authorisation to announce a route (RFC 9582, 3).
+    /// The authorization to announce a route (RFC 9582, 3).
     case routeOriginAttestation = "routeOriginAuthz"
     /// The list of the objects at a publication point of the RPKI (RFC 9286, 4.1).
     case rpkiManifest

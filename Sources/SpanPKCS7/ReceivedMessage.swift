@@ -34,7 +34,7 @@ package struct ReceivedMessage: Sendable {
     private static func needsGate(_ bytes: Span<UInt8>) -> Bool {
         do throws(ASN1DecodingError) {
             let contentInfo = try ContentInfo(bytes)
-            // All is let pass that the reader may let pass: what matters here is whether the gate is needed.
+            // Allows every deviation, because only the need for the gate matters here.
             if try contentInfo.isSignedData() {
                 _ = try SignedData(contentInfo, allowing: .emptyUnsignedAttributes)
             }

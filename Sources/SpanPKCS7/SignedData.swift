@@ -12,7 +12,7 @@ package import SpanASN1
 ///   signerInfos SET OF SignerInfo }   -- RFC 5652, 5.1
 /// ```
 ///
-/// The initialiser reads the structure strictly and completely, including every certificate, every signer and every
+/// The initializer reads the structure strictly and completely, including every certificate, every signer and every
 /// revocation list except its entries. It verifies nothing.
 package struct SignedData: ~Escapable {
     /// The version, 1, 3, 4 or 5, which depends on the contents of the message (RFC 5652, 5.1).

@@ -9,8 +9,7 @@ struct SignedObject: ~Escapable {
     let signatureAlgorithm: AlgorithmIdentifier
     let signatureValue: ASN1Element
 
-    // A call copies three elements for each certificate: half a percent of the instructions of decoding a small
-    // receipt.
+    // Inlined: a call would copy three elements, half a percent of the instructions of decoding a small receipt.
     @inline(__always)
     @_lifetime(copy element)
     init(_ element: ASN1Element) throws(ASN1DecodingError) {
@@ -23,8 +22,7 @@ struct SignedObject: ~Escapable {
         try parts.finish()
     }
 
-    /// Reads the signed part's own signature algorithm, which must be the same: only this one is signed (RFC 5280,
-    /// 4.1.1.2 and 5.1.1.2).
+    /// Reads the signed part's signature algorithm, which must equal the unsigned one (RFC 5280, 4.1.1.2 and 5.1.1.2).
     @inline(__always)
     func readAlgorithm(_ fields: inout ASN1Cursor) throws(ASN1DecodingError) {
         let signature = try AlgorithmIdentifier(&fields)

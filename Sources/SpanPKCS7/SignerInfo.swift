@@ -95,8 +95,8 @@ package enum SignerIdentifier: ~Escapable {
         }
     }
 
-    /// Returns whether the identifier is that of a certificate that ``SignedData`` has read. It reads only the serial
-    /// number of most certificates again.
+    /// Returns whether the identifier is that of a certificate that ``SignedData`` has read. Of most certificates, it
+    /// rereads only the serial number.
     ///
     /// - Parameter choice: The certificate.
     /// - Throws: An error of the syntax of the certificate.
