@@ -72,7 +72,7 @@ public enum Base64 {
     /// The beginning of a text, decoded up to the first group of four characters that has one outside the alphabets.
     /// The end of the text need not be known yet.
     public struct Beginning: ~Copyable {
-        /// The characters. The first `count` are decoded.
+        /// The decoded bytes: the first `count`.
         fileprivate var bytes: [UInt8]
         fileprivate var count = 0
         /// The number of decoded characters, which is a multiple of four.
@@ -81,8 +81,8 @@ public enum Base64 {
 
         /// - Parameter text: Characters that begin with the text, and may continue after it.
         public init(of text: Span<UInt8>) {
-            // Three bytes of four characters at most; eight more because bytes are stored by eight.
-            // All that is not written is removed before anybody reads it.
+            // Four characters are at most three bytes; eight more because stores are eight bytes wide.
+            // `decode` removes the bytes that are not written.
             bytes = unsafe [UInt8](unwrittenCount: text.count / 4 * 3 + 8)
             flags = decodeQuanta(text, &characterCount, into: &bytes, &count)
         }
@@ -109,7 +109,7 @@ public enum Base64 {
         var position = beginning.characterCount
         var count = beginning.count
         var flags = beginning.flags
-        // The four characters at work, when they are not read at once.
+        // The current group, if its characters are read one by one.
         var quantum: UInt32 = 0
         var sextets = 0
         var padding = 0
@@ -179,7 +179,7 @@ public enum Base64 {
                 guard sextets + padding == 4 else { throw Base64Error(.invalidPadding, offset: text.count) }
             }
             quantum <<= 6 * UInt32(4 - sextets)
-            // The bits of the bytes that are not there.
+            // The bits after the last byte.
             guard quantum & (sextets == 2 ? 0xFFFF : 0xFF) == 0 else {
                 throw Base64Error(.nonZeroTrailingBits, offset: lastOffset)
             }
@@ -187,7 +187,7 @@ public enum Base64 {
             count -= 4 - sextets
         }
         beginning.bytes.removeLast(beginning.bytes.count - count)
-        // There may have been room for much that follows the text: nobody is to keep that.
+        // The capacity may include what follows the text: do not keep it.
         let isRoomy = beginning.bytes.capacity > 2 * count + 256
         return isRoomy ? [UInt8](copying: beginning.bytes.span) : beginning.bytes
     }
@@ -195,10 +195,10 @@ public enum Base64 {
     /// Decodes groups of four characters up to the first group that has one outside the alphabets.
     ///
     /// With chunks of a constant length, the compiler removes all bounds checks inside a chunk. A separate function
-    /// keeps the state of the loop in registers: 6.2 GB/s of text, and 3.4 without. (The loads are what takes the time.
-    /// Arithmetic on vectors of 16 bytes instead of the table is slower: 4.1 GB/s.)
+    /// keeps the state of the loop in registers: 6.2 GB/s of text instead of 3.4. (Loads dominate: arithmetic on
+    /// vectors of 16 bytes instead of the table is slower, 4.1 GB/s.)
     ///
-    /// - Returns: The number of groups decoded into the start of `output`, and all flags of their characters.
+    /// - Returns: The flags of all decoded characters.
     @inline(never)
     private static func decodeQuanta(
         _ text: Span<UInt8>, _ textPosition: inout Int, into result: inout [UInt8], _ resultCount: inout Int
@@ -246,7 +246,7 @@ public enum Base64 {
         return flags
     }
 
-    /// Decodes groups of 32 characters on processors that can do it at once, up to the first group that has one outside
+    /// Decodes groups of 32 characters with AVX2, if the processor has it, up to the first group that has one outside
     /// the standard alphabet.
     ///
     /// The use of `unsafe` is safe: the C function reads and writes within the counts that it gets.
@@ -310,8 +310,7 @@ public enum Base64 {
     private static let urlSafeFlag: UInt32 = 1 << 26
     private static let invalidFlag: UInt32 = 1 << 31
 
-    /// For each of the four positions in a group and each byte, its bits at their position in 24 bits, and flags above
-    /// them.
+    /// For each position in a group and each byte, the byte's six bits at that position of 24 bits, and flags above.
     private static let table: [UInt32] = {
         var table = [UInt32](repeating: invalidFlag, count: 1024)
         func set(_ byte: UInt8, _ value: Int, _ flag: UInt32 = 0) {
@@ -356,7 +355,7 @@ extension Base64 {
             while start < end, inner == nil {
                 let run = start
                 while start < end, text[start] == .space { start += 1 }
-                // The first and the last character are no whitespace: a run has a neighbour on both sides.
+                // The first and last characters are not whitespace, so every run has two neighbors.
                 if start > run {
                     if !text[run - 1].isWhitespace, !text[start].isWhitespace { inner = run }
                     if edge == nil { edge = run }
@@ -407,7 +406,6 @@ extension Base64 {
     }
 }
 
-// The characters that the armor is made of.
 extension UInt8 {
     @inlinable package static var tab: UInt8 { UInt8(ascii: "\t") }
     @inlinable package static var lineFeed: UInt8 { UInt8(ascii: "\n") }

@@ -4,7 +4,7 @@
 ///
 /// JSON allows them in strings. ``JSONWriter`` escapes them, so that people see the actual line of output.
 struct HiddenCharacter {
-    /// Its UTF-16 code unit. It has one.
+    /// Its only UTF-16 code unit.
     let codeUnit: UInt16
     /// The number of its bytes in UTF-8.
     let byteCount: Int

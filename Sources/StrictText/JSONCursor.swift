@@ -292,7 +292,7 @@ public struct JSONCursor: ~Escapable {
             try scanDigits()
             isInteger = false
         }
-        // `01` is no number, and `1x` should be called what it is.
+        // Reports `01` and `1x` as invalid numbers.
         if position < text.count, text[position].isNumberOrLetter { throw JSONError(.invalidNumber, offset: position) }
         return isInteger
     }
@@ -317,10 +317,10 @@ extension UInt8 {
 }
 
 extension Span<UInt8> {
-    /// Returns the index of the first byte from `start` on that is not an ASCII character that stands for itself in a
-    /// JSON string. (DEL could, but ``JSONWriter`` escapes it.)
+    /// Returns the index of the first byte from `start` on that cannot stand for itself in a JSON string, is not ASCII,
+    /// or is DEL, which ``JSONWriter`` escapes.
     ///
-    /// The compiler turns loops of a constant count into a few vector instructions: 30 GB/s, and 2 byte by byte.
+    /// The compiler vectorizes loops with a constant count: 30 GB/s, instead of 2 byte by byte.
     @inlinable
     package func endOfPlainASCII(from start: Int) -> Int {
         @inline(__always)
@@ -345,7 +345,7 @@ extension Span<UInt8> {
             guard isPlain(extracting(position..<position + 8)) else { break }
             position += 8
         }
-        // What is left, and some before it once more.
+        // The rest, in a chunk overlapping the last.
         if count - start >= 8, count - position < 8, isPlain(extracting(count - 8..<count)) { return count }
         while position < count, special(self[position]) == 0 { position += 1 }
         return position
@@ -353,13 +353,13 @@ extension Span<UInt8> {
 }
 
 extension UInt64 {
-    /// Not zero if one of eight characters is not an ASCII character that stands for itself in a JSON string.
+    /// Nonzero unless all eight bytes are ASCII, not DEL, and stand for themselves in a JSON string.
     @inlinable
     package var specialsOfJSON: UInt64 {
         let ones: UInt64 = 0x0101_0101_0101_0101
         // A byte below n borrows from its highest bit when n is subtracted.
         let borrows = (self &- ones &* 0x20) | ((self ^ ones &* 0x22) &- ones) | ((self ^ ones &* 0x5C) &- ones)
-        // One more than 0x7F has the highest bit.
+        // Adding 1 to 0x7F sets the highest bit.
         return (borrows | self | (self &+ ones)) & (ones &* 0x80)
     }
 }

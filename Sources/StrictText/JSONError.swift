@@ -19,7 +19,7 @@ public struct JSONError: Error, Hashable, Sendable {
         case nestingTooDeep = "nesting-too-deep"
         /// Text other than whitespace follows the value.
         case trailingData = "trailing-data"
-        // What a decoder asked for
+        // Decoder requirements
         /// A value does not have the type that the decoder requires.
         case unexpectedType = "unexpected-type"
         /// A value has the right type, but is not allowed for its member.

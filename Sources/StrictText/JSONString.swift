@@ -21,7 +21,7 @@ public struct JSONString: ~Escapable {
 
     /// The string with its escapes decoded.
     public var value: String {
-        // It was checked: what does not get out here has escapes.
+        // It was checked: only escapes get past this line.
         if !hasEscapes, let utf8 = try? UTF8Span(validating: raw) { return String(copying: utf8) }
         return String(decoding: bytes, as: UTF8.self)
     }
@@ -181,7 +181,7 @@ public struct JSONMembers<Member: RawRepresentable<String> & CaseIterable & Send
     public func index(of name: borrowing JSONString) -> Int? { names.index(of: name) }
 }
 
-/// Names, to be found by their bytes.
+/// A lookup table of names, by bytes.
 package struct JSONNames: Sendable {
     private let names: [[UInt8]]
     /// Indices into `names`, sorted by the length of the name, and the start of each length in them.

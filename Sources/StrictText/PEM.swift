@@ -12,15 +12,15 @@ public struct PEMBlock {
     /// The first characters of every block.
     public static let start = "-----BEGIN "
 
-    /// Where the label is, such as `CERTIFICATE` or `PKCS7`.
+    /// The range of the label, such as `PKCS7`.
     public let label: Range<Int>
-    /// Where the base64 is, with the line feeds around it.
+    /// The range of the base64, with its line feeds.
     public let body: Range<Int>
-    /// Where the text after the block begins.
+    /// The end of the block.
     public let end: Int
 
-    /// Returns where the first line begins that begins a block; `nil` if none does. The text between blocks is
-    /// explanatory (RFC 7468, 2).
+    /// Returns the start of the first line that begins a block, or `nil`. The text between blocks is explanatory (RFC
+    /// 7468, 2).
     public static func firstStart(in text: Span<UInt8>, from position: Int) -> Int? {
         let startCount = start.utf8.count
         let mark = text.byteOrderMarkCount
@@ -41,7 +41,7 @@ public struct PEMBlock {
     ///
     /// - Parameters:
     ///   - text: The text. Only the block in it is read.
-    ///   - start: Where the block begins.
+    ///   - start: The start of the block.
     public init(in text: Span<UInt8>, from start: Int) throws(PEMError) {
         var position = start
         func pass(_ expected: Span<UInt8>, _ kind: PEMError.Kind = .malformed) throws(PEMError) {
@@ -85,9 +85,9 @@ public struct PEMBlock {
 public struct PEMError: Error, Hashable, Sendable {
     /// The kinds of faults.
     public enum Kind: Sendable {
-        /// A line is not what a block has there.
+        /// A line of the block is malformed.
         case malformed
-        /// The block ends with another label than it began with.
+        /// The labels of the first and last lines differ.
         case labelMismatch
         /// The text ends inside the block.
         case unfinished

@@ -43,7 +43,7 @@ public struct PEMFile: Sendable {
     }
 
     /// Checks the text before, between and after blocks. Nothing may follow a block on its last line, and no block may
-    /// begin within a line, as where two files were joined without a line feed: it would be skipped silently.
+    /// begin within a line, as after joining files without a line feed: it would be skipped silently.
     private static func checkBetween(_ text: [UInt8], _ start: Int, _ end: Int) throws(PEMFileError) {
         var position = start
         if start > 0 {
@@ -65,7 +65,7 @@ public struct PEMFile: Sendable {
 
     /// Returns the contents of the only block of a file.
     ///
-    /// - Throws: `severalBlocks` if there are several: one verdict would be taken for that of all.
+    /// - Throws: `severalBlocks` if there are several: one verdict would seem to apply to all.
     public func onlyContents() throws(PEMFileError) -> [UInt8] {
         guard blocks.count == 1 else { throw PEMFileError(.severalBlocks, offset: blocks[1].offset) }
         return blocks[0].bytes
@@ -74,7 +74,7 @@ public struct PEMFile: Sendable {
     /// Returns the contents of the blocks with a label. A PEM file may have other blocks, such as a private key.
     ///
     /// - Throws: `missingBlock` if there is none, and `otherLabel` if a block's label only ends with this one, such as
-    ///   `TRUSTED CERTIFICATE`: to leave it out could leave out the certificate that matters.
+    ///   `TRUSTED CERTIFICATE`: skipping it could skip the certificate that matters.
     public func contents(labelled label: String) throws(PEMFileError) -> [[UInt8]] {
         let ending = Array(" \(label)".utf8)
         for block in blocks where block.label.utf8.suffix(ending.count).elementsEqual(ending) {
@@ -100,11 +100,11 @@ public struct PEMFileError: Error, Hashable, Sendable {
     public enum Kind: Hashable, Sendable {
         case block(PEMError.Kind)
         case invalidBase64
-        /// A file of one block has another one.
+        /// The file has a second block.
         case severalBlocks
         /// No block has the required label.
         case missingBlock
-        /// The label of a block is only like the required one.
+        /// A block's label only ends with the required one.
         case otherLabel
     }
 
@@ -119,8 +119,8 @@ public struct PEMFileError: Error, Hashable, Sendable {
 }
 
 extension Span<UInt8> {
-    /// Returns whether the bytes begin with an element, by default a SEQUENCE, whose length is in the long or
-    /// indefinite form, or is theirs. A text could also begin with `0`.
+    /// Returns whether the bytes begin with an element, by default a SEQUENCE, whose length has the long or indefinite
+    /// form, or spans all bytes. Text can also begin with `0`.
     public func isElement(tag: UInt8 = 0x30) -> Bool {
         guard count >= 2, self[0] == tag else { return false }
         return self[1] >= 0x80 || Int(self[1]) == count - 2

@@ -5,7 +5,7 @@ extension String {
     /// Attackers can write receipts and the names of files.
     public var printable: String {
         guard unicodeScalars.contains(where: \.isUnprintable) else { return self }
-        // Scalar by scalar: `append(contentsOf:)` of a view of scalars takes time in the whole text.
+        // `append(contentsOf:)` with a view of scalars takes time linear in the whole text.
         var text = ""
         for scalar in unicodeScalars {
             if scalar.isUnprintable {
@@ -19,8 +19,8 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Whether the character is a control or has no glyph: Unicode's general categories C, Zl and Zp, what a font may
-    /// ignore (such as the Hangul fillers), and the blank of Braille.
+    /// Whether the character is a control or has no glyph: Unicode's general categories C, Zl and Zp, default
+    /// ignorables (such as the Hangul fillers), and the Braille blank.
     package var isUnprintable: Bool {
         if isASCII { return value < 0x20 || value == 0x7F }
         return switch properties.generalCategory {

@@ -47,10 +47,9 @@ extension String {
 
     /// Calls `body` with the UTF-8.
     ///
-    /// It takes the place of `utf8Span`. A string of up to 15 bytes is a value without an address, and what `utf8Span`
-    /// shows is a copy in the frame of the function that asks. If the last call of that function takes the span, swiftc
-    /// 6.3.1 with optimization makes it a jump for which the frame is already gone, and the callee reads what the stack
-    /// has then. `scripts/check/rules` finds `utf8Span`.
+    /// Use it instead of `utf8Span`. A string of up to 15 bytes has no address, so `utf8Span` refers to a copy in the
+    /// caller's frame. If the caller passes the span to its last call, optimized swiftc 6.3.1 makes that a tail call:
+    /// the frame is gone, and the callee reads stale stack memory. `scripts/check/rules` finds `utf8Span`.
     @inlinable
     public func withUTF8Bytes<Result, Failure: Error>(
         _ body: (Span<UInt8>) throws(Failure) -> Result
@@ -68,7 +67,7 @@ extension String {
 }
 
 extension Substring {
-    /// Calls `body` with the UTF-8, which is not copied: see the same of `String`.
+    /// Calls `body` with the UTF-8, not copied: see `String.withUTF8Bytes(_:)`.
     @inlinable
     public func withUTF8Bytes<Result, Failure: Error>(
         _ body: (Span<UInt8>) throws(Failure) -> Result
