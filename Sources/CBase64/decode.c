@@ -3,8 +3,8 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-// Which lower half of a character is not in the alphabet depends on the upper half: a bit of `faults_of_lower` is for
-// the upper half 2 (`+` and `/`), 3 (digits), 4 and 6, 5 and 7 (letters), or any other.
+// Whether a low nibble is in the alphabet depends on the high nibble. The bits of `faults_of_lower` stand for the high
+// nibbles 2 (`+` and `/`), 3 (digits), 4 and 6, 5 and 7 (letters), and all others.
 
 __attribute__((target("avx2")))
 static size_t decode_groups(const uint8_t *text, size_t text_count, uint8_t *output, size_t output_count, uint32_t *found) {
@@ -13,7 +13,7 @@ static size_t decode_groups(const uint8_t *text, size_t text_count, uint8_t *out
         0x15, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x11, 0x13, 0x1A, 0x1B, 0x1B, 0x1B, 0x1A));
     const __m256i kind_of_upper = _mm256_broadcastsi128_si256(_mm_setr_epi8(
         0x10, 0x10, 0x01, 0x02, 0x04, 0x08, 0x04, 0x08, 0x10, 0x10, 0x10, 0x10, 0x10, 0x10, 0x10, 0x10));
-    // What is added to a character to get its six bits, by the upper half; by 1 for `/`.
+    // Added to a character to get its six bits, by its high nibble; `/` has 1.
     const __m256i distances = _mm256_broadcastsi128_si256(_mm_setr_epi8(
         0, 63 - '/', 62 - '+', 52 - '0', -'A', -'A', 26 - 'a', 26 - 'a', 0, 0, 0, 0, 0, 0, 0, 0));
     const __m256i bytes_in_order = _mm256_broadcastsi128_si256(
@@ -31,7 +31,7 @@ static size_t decode_groups(const uint8_t *text, size_t text_count, uint8_t *out
         pluses = _mm256_or_si256(pluses, _mm256_cmpeq_epi8(characters, _mm256_set1_epi8('+')));
         const __m256i sextets = _mm256_add_epi8(
             characters, _mm256_shuffle_epi8(distances, _mm256_add_epi8(upper, is_slash)));
-        // Four sextets of eight bits each become two of twelve bits, and these 24 bits in a word.
+        // Packs four sextets into two values of 12 bits, and these into 24 bits of a word.
         const __m256i pairs = _mm256_maddubs_epi16(sextets, _mm256_set1_epi32(0x01400140));
         const __m256i words = _mm256_madd_epi16(pairs, _mm256_set1_epi32(0x00011000));
         const __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_shuffle_epi8(words, bytes_in_order), words_in_order);
