@@ -1,6 +1,6 @@
 #pragma once
 
-// libcrypto as Swift sees it: the headers `LibcryptoHandles` uses, and functions for what Swift cannot import (macros).
+// The libcrypto headers that `LibcryptoHandles` uses, and functions for macros, which Swift cannot import.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,17 +22,17 @@ static inline int receipt_is_allocation_failure(unsigned long error) {
     return ERR_GET_REASON(error) == ERR_R_MALLOC_FAILURE;
 }
 
-// `errno`, which is another one in each thread.
+// The `errno` of the calling thread.
 static inline int receipt_errno(void) { return errno; }
 static inline void receipt_set_errno(int value) { errno = value; }
 
-// Opens a file to read it, and a pipe without waiting for its writer. Swift's own `open` and `errno` come with
-// functions of mathematics that need glibc 2.35.
+// Opens a file for reading, without waiting for the writer of a pipe. Swift's own `open` and `errno` come with math
+// functions that need glibc 2.35.
 static inline int receipt_open(const char *path) { return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); }
 
-// Initializes libcrypto, or returns 0 if its first locks would find no memory. OpenSSL 3.5 reports that as an error,
-// and for an error it initializes itself, for which it waits in `pthread_once` for ever. Without a file and a line, its
-// `CRYPTO_malloc` reports nothing; and what is freed is the next that this thread's `malloc` returns.
+// Initializes libcrypto, or returns 0 if there is no memory for its first locks. OpenSSL 3.5 would report that as an
+// error, for which it initializes itself again: a deadlock in `pthread_once`. `CRYPTO_malloc` without a file and a line
+// reports nothing, and this thread's next `malloc` returns what is freed here.
 static inline int receipt_initialize(void) {
     void *memory[4];
     int found = 1;
@@ -42,10 +42,10 @@ static inline int receipt_initialize(void) {
     return found;
 }
 
-// The bytes written to a memory BIO, which keeps them.
+// The bytes written to a memory BIO, which owns them.
 static inline long receipt_bio_contents(BIO *bio, char **start) { return BIO_get_mem_data(bio, start); }
 
-// Creates a key on P-256 from its number, 32 bytes in the order of this machine, and its point, 65 bytes.
+// Creates a P-256 key from its private number, 32 bytes in native order, and its public point, 65 bytes.
 static inline EVP_PKEY *receipt_p256_key(unsigned char *number, unsigned char *point) {
     OSSL_PARAM parameters[] = {
         OSSL_PARAM_construct_utf8_string(OSSL_PKEY_PARAM_GROUP_NAME, (char *)SN_X9_62_prime256v1, 0),
