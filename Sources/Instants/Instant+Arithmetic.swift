@@ -12,7 +12,7 @@ extension Instant: InstantProtocol {
     /// - Parameter duration: The duration to add.
     public func advanced(by duration: Duration) -> Instant { moved(by: duration.wholeMilliseconds) }
 
-    /// - Parameter milliseconds: those of a duration, which 128 bits hold together with any instant's.
+    /// - Parameter milliseconds: Those of a duration: their sum with any instant's fits in 128 bits.
     func moved(by milliseconds: Int128) -> Instant {
         Instant(millisecondsSince1970: Int64(clamping: Int128(millisecondsSince1970) + milliseconds))
     }
@@ -30,7 +30,7 @@ extension Duration {
     fileprivate var wholeMilliseconds: Int128 { attoseconds / 1_000_000_000_000_000 }
 }
 
-// The standard library has these operators for its own instants alone.
+// The standard library has these operators only for its own instants.
 extension Instant {
     /// The instant later by a duration, as ``advanced(by:)``.
     public static func + (instant: Instant, duration: Duration) -> Instant { instant.advanced(by: duration) }

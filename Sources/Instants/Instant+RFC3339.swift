@@ -59,7 +59,7 @@ extension Instant {
                 millisecond: millisecond)
         else { return nil }
         self.init(millisecondsSince1970: local.millisecondsSince1970 - Int64(offsetMinutes) * 60_000)
-        // An offset can lead out of the years that can be written.
+        // An offset can move the year out of this range.
         guard 0...9999 ~= components.year else { return nil }
     }
 }

@@ -46,12 +46,12 @@ public struct Instant: Hashable, Comparable, Sendable {
         else { return nil }
         let isLeap = (yearOfCentury == 0 ? century : yearOfCentury) & 3 == 0
         guard day <= 28 || day <= Instant.days(inMonth: month, isLeap: isLeap) else { return nil }
-        // A year has 365 days. The leap days are those of years 1 to this one, its own too.
+        // 365 days for each year, and the leap days of year 1 up to and including this one.
         let daysOfYears = Int(36_524 &* century &+ century / 4 &+ 365 &* yearOfCentury &+ yearOfCentury / 4)
         // The days before a month as if February had 30.
         let daysBeforeMonth = Int((367 &* UInt(bitPattern: month) &- 362) / 12)
         let excess = month > 2 ? 2 : isLeap ? 1 : 0
-        // 719,528 days from the first of January of year 0.
+        // Year 0 begins 719,528 days before 1970.
         let days = daysOfYears &+ daysBeforeMonth &- excess &+ day &- 719_528
         let seconds = ((days &* 24 &+ hour) &* 60 &+ minute) &* 60 &+ second
         millisecondsSince1970 = Int64(seconds &* 1000 &+ millisecond)
