@@ -7,18 +7,18 @@ import Glibc
 // Linux gives on request (`/sys/kernel/mm/transparent_hugepage/enabled` is `madvise` on Debian).
 
 extension Array {
-    /// Reserves room for elements. If it is large, the kernel is asked for huge pages.
+    /// Reserves room for elements: with huge pages, if it is large.
     ///
     /// - Parameters:
     ///   - count: The number of elements.
-    ///   - likelyCount: The number that will probably be written. A huge page that is written in part takes 2 MiB, so
-    ///     none is asked for beyond.
+    ///   - likelyCount: The number that will probably be written. Others get no huge pages: each takes 2 MiB even if
+    ///     written only in part.
     @inlinable
     package mutating func reserveLargeCapacity(_ count: Int, likelyCount: Int) {
         guard count > capacity, likelyCount >= LargeMemory.minimumByteCount / MemoryLayout<Element>.stride else {
             return reserveCapacity(count)
         }
-        // The elements are copied after the kernel was asked: a page that was written stays as small as it is.
+        // Copy the elements after the request: the kernel does not enlarge a page that was written.
         var larger: [Element] = []
         larger.reserveCapacity(count)
         let byteCount = Swift.min(likelyCount, larger.capacity) * MemoryLayout<Element>.stride
@@ -49,8 +49,7 @@ extension [UInt8] {
 
 /// Memory of large inputs and outputs, for packages that receive and send them.
 public enum LargeMemory {
-    /// The smallest size, in bytes, for which it is worth asking. Below it, the allocator usually has memory that was
-    /// used before.
+    /// The smallest size, in bytes, that is worth a request. Below it, the allocator usually reuses memory.
     @inlinable public static var minimumByteCount: Int { 4 << 20 }
 
     /// Appends bytes to an array, whose capacity at least doubles if it has no room.
@@ -63,8 +62,8 @@ public enum LargeMemory {
         unsafe array.append(contentsOf: bytes)
     }
 
-    /// Asks for huge pages for all whole pages of memory that the caller owns, if it is large. The contents of the
-    /// memory do not change, and a refusal is no error.
+    /// Requests huge pages for all whole pages of memory that the caller owns, if it is large. The contents of the
+    /// memory do not change, and a refusal is ignored.
     @unsafe
     public static func advise(_ start: UnsafeMutableRawPointer, _ count: Int) {
         #if canImport(Glibc)
