@@ -17,7 +17,7 @@ public struct SeededGenerator: RandomNumberGenerator, CustomStringConvertible {
         state = seed
     }
 
-    /// With the seed in the environment's `RECEIPT_SEED`, or a random one. It is printed: a test must be repeatable.
+    /// Takes the seed from `RECEIPT_SEED`, or a random one, and prints it, so that a failure can be repeated.
     public init(_ test: String = #function) {
         let named = unsafe getenv("RECEIPT_SEED").map { unsafe String(cString: $0) }
         let seed = named.map { UInt64($0) } ?? .random(in: .min ... .max)
