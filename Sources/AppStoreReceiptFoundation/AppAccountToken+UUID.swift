@@ -10,6 +10,6 @@ extension AppAccountToken {
     /// Creates the token of a UUID.
     public init(_ uuid: UUID) { self.init(signed: uuid.uuidString) }
 
-    /// The token as a UUID; `nil` if Apple signed a text that is none.
+    /// The token as a UUID; `nil` if Apple signed another text.
     public var uuid: UUID? { UUID(uuidString: description) }
 }
