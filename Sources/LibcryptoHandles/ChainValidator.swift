@@ -39,8 +39,8 @@ package final class ChainValidator: Sendable {
     ///   - secondsSince1970: the date. A certificate is valid through the second of `notAfter` (RFC 5280, 4.1.2.5).
     ///   - revocationLists: the lists; if there are none, revocation is not checked.
     ///   - certificatePolicies: the object identifiers (contents octets). The path must be valid for one of them. If
-    ///     there are none, any policy or no policy is enough where the certificates demand none. `nil` ignores policies
-    ///     and their constraints.
+    ///     there are none, any or no policy is enough unless a certificate requires one. `nil` ignores policies and
+    ///     their constraints.
     ///   - maximumIntermediates: the maximum number of certificates between leaf and anchor; at most 100.
     package func validate(
         leaf: CertificateHandle, untrusted: [CertificateHandle], secondsSince1970: Int64,

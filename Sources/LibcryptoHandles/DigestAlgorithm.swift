@@ -51,7 +51,7 @@ public enum DigestAlgorithm: UInt8, Sendable, CaseIterable {
         }
     }
 
-    /// Fetches libcrypto's implementation, for ever. A failure is not kept: memory may have run out.
+    /// Fetches and keeps libcrypto's implementation. A failure is not kept: memory may have run out.
     private func fetch() throws(LibcryptoError) -> OpaquePointer {
         let method = unsafe try LibcryptoError.watchingMemory { () throws(LibcryptoError) in
             guard let method = unsafe EVP_MD_fetch(nil, name.cString, nil) else {
@@ -66,7 +66,7 @@ public enum DigestAlgorithm: UInt8, Sendable, CaseIterable {
         return unsafe other
     }
 
-    /// What was fetched, by raw value.
+    /// Fetched methods, by raw value.
     private nonisolated(unsafe) static let methods = unsafe InlineArray<5, Atomic<OpaquePointer?>> { _ in
         unsafe Atomic(nil)
     }

@@ -18,8 +18,8 @@ public struct LibcryptoError: Error, Hashable, Sendable {
     /// libcrypto's reason code (`ERR_GET_REASON`) for its last error; 0 if it gave none.
     public let reason: UInt32
 
-    /// Takes the reason from the error queue, and empties it. If any of the errors in it is of memory that ran out, the
-    /// others only follow from it.
+    /// Takes the reason from the error queue, and empties it. If memory ran out, the other errors only follow from
+    /// that.
     init(_ kind: Kind) {
         var last: UInt = 0
         var isAllocationFailure = false
@@ -41,14 +41,13 @@ extension LibcryptoError {
     /// Whether the error queue of this thread is empty.
     package static var isQueueEmpty: Bool { ERR_peek_error() == 0 }
 
-    /// Runs calls of libcrypto until memory was enough for all of them, and throws `allocationFailed` if the third run
-    /// still lacked some.
+    /// Runs calls of libcrypto until none of them runs out of memory, and throws `allocationFailed` if one still does
+    /// in the third run.
     ///
-    /// libcrypto drops some of its errors, and then an allocation that failed looks like a malformed key or a missing
-    /// issuer, or leaves an object incomplete. `errno` still tells: `malloc` sets it, and nothing sets it to 0. It
-    /// tells too much: glibc's `malloc` also sets it when the heap cannot grow where it is (`brk`), and then finds the
-    /// memory elsewhere. So only a run without `ENOMEM` counts, and `body` must begin anew with objects that the runs
-    /// before it have not seen, as far as libcrypto completes them while it uses them.
+    /// libcrypto drops some of its errors: a failed allocation then looks like a malformed key or a missing issuer, or
+    /// leaves an object incomplete. `errno` reveals it: `malloc` sets it, and nothing clears it. But glibc's `malloc`
+    /// also sets it when `brk` cannot extend the heap, and then finds memory elsewhere. So only a run without `ENOMEM`
+    /// counts, and each run must use new copies of the objects that libcrypto completes while it uses them.
     static func watchingMemory<Result: ~Copyable>(
         _ body: () throws(LibcryptoError) -> Result
     ) throws(LibcryptoError) -> Result {
@@ -63,13 +62,13 @@ extension LibcryptoError {
                 return result
             } catch {
                 guard receipt_errno() != ENOMEM else { continue }
-                // What libcrypto could not load for lack of memory in the run before, it may keep as missing.
+                // libcrypto may keep as missing what it had no memory to load in an earlier run.
                 if run > 1, error.kind == .algorithmUnavailable || error.kind == .operationFailed { break }
                 receipt_set_errno(previous)
                 throw error
             }
         }
-        // Nothing is in the error queue of a libcrypto that is not initialized, and a look into it would initialize it.
+        // The error queue is still empty, and reading it would initialize libcrypto.
         guard isInitialized.load(ordering: .relaxed) else { throw LibcryptoError(.allocationFailed, reason: 0) }
         throw LibcryptoError(.allocationFailed)
     }

@@ -62,10 +62,10 @@ public final class PrivateKey: Sendable {
             unsafe bytes.decode(as: KeyObject.self, orThrow: .malformedKey) { unsafe d2i_AutoPrivateKey(nil, $0, $1) })
     }
 
-    /// Creates a key on P-256 from its number, at most 32 bytes, and overwrites the bytes.
+    /// Creates a P-256 key from its private number, at most 32 bytes, and overwrites the bytes.
     ///
-    /// libcrypto overwrites the number when the key is freed. It is not read by libcrypto's decoders of PKCS#8, which
-    /// leave a copy of it in memory that they free.
+    /// libcrypto overwrites the number when it frees the key. Its PKCS#8 decoders are not used, because they leave a
+    /// copy in freed memory.
     ///
     /// - Throws: `malformedKey` for a number that is not between 0 and the curve's order.
     public convenience init(erasingP256 number: inout [UInt8]) throws(LibcryptoError) {
@@ -132,6 +132,6 @@ public final class PrivateKey: Sendable {
 }
 
 extension [UInt8] {
-    /// Overwrites the bytes. Other arrays that share their memory keep it.
+    /// Overwrites the bytes. Arrays that share their memory keep them.
     public mutating func erase() { unsafe OPENSSL_cleanse(&self, count) }
 }
