@@ -121,8 +121,8 @@ extension AlgorithmPolicy {
     }
 
     /// Checks that a signer's two algorithms agree: the signature algorithm is `rsaEncryption` without a digest (RFC
-    /// 3370, 3.2), or one that names the same digest. `id-ecPublicKey` names a key and no signature (RFC 5753, 2.1.1),
-    /// and is written all the same: as in OpenSSL, it is ECDSA with the signer's digest.
+    /// 3370, 3.2), or one that names the same digest. `id-ecPublicKey` names a key, not a signature (RFC 5753, 2.1.1),
+    /// but some signers write it: as in OpenSSL, it is ECDSA with the signer's digest.
     package func signatureAlgorithm(of signer: SignerInfo) throws(SignatureTrustError) -> SignatureAlgorithm {
         let digest = try digestAlgorithm(signer.digestAlgorithm)
         if signer.signatureAlgorithm.matches(.rsaEncryption), kinds.contains(.rsaPKCS1),

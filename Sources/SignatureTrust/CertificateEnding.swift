@@ -1,6 +1,6 @@
-/// The last eight bytes of a certificate, which its signature ends with.
+/// The last eight bytes of a certificate: the end of its signature.
 ///
-/// They tell almost any two certificates apart, so that a search compares all bytes of one only.
+/// They distinguish almost any two certificates, so a search compares all bytes of only one.
 struct CertificateEnding: Equatable {
     private let bytes: UInt64
 

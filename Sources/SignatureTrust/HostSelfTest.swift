@@ -10,14 +10,14 @@ package enum HostSelfTest {
         // Apple Root CA signed itself with SHA-1.
         let anchor = TrustAnchor.appleRootCA
         let root = try anchor.view()
-        // Whatever the policy: the Swift runtime makes the types of keys when the first key is made and freed, and
-        // crashes if memory has run out by then.
+        // Under every policy: the Swift runtime creates its metadata of keys with the first key, and crashes if memory
+        // has run out by then.
         let key = try root.publicKey()
         let signature = try SignatureTrustError.reading { () throws(ASN1DecodingError) in
             [UInt8](copying: try root.signatureValue.bitString().bytes)
         }
-        // Without SHA-1 it is another digest's, and invalid. It is verified all the same: libcrypto loads its digests
-        // and signatures when the first is used, and lacks for ever those for which it had no memory.
+        // Without SHA-1, the signature is checked with a wrong digest, in order to load libcrypto's algorithms now: it
+        // never loads those for which it had no memory at first use.
         let algorithm = policy.allowsSHA1 ? DigestAlgorithm.sha1 : .sha256
         let isValid = try SignatureTrustError.calling { () throws(LibcryptoError) in
             let digest = try algorithm.digest(of: root.tbsCertificate.encoded)

@@ -1,7 +1,7 @@
 import SpanASN1
 import SpanPKCS7
 
-// What a chain must fulfil besides RFC 5280, one rule a function.
+// The rules for a chain beyond RFC 5280, one per function.
 extension PinnedChainPolicy {
     /// Checks a path that libcrypto has validated. The rules come after the path, so a certificate under another root
     /// is reported as untrusted first.

@@ -16,8 +16,7 @@ extension PinnedChainVerifier {
     }
 
     /// The second step: validates the chain of exactly three certificates, in this order, at a date. The last must be
-    /// an anchor of the policy, or one with the subject and the key of an anchor: a root that was issued anew, in whose
-    /// place the anchor stands.
+    /// an anchor of the policy, or a reissued root with the subject and the key of an anchor, which replaces it.
     ///
     /// - Parameter key: what the first step returned.
     /// - Throws: `unsupported-key` if the key of the intermediate is not on an elliptic curve.
@@ -34,7 +33,7 @@ extension PinnedChainVerifier {
                 from: leaf, key: key, at: date, to: anchor, isAtHand: { $0.hasSameBytes(as: intermediate.der.span) },
                 hasRival: { _ in false }, candidates: { () throws(SignatureTrustError) in [intermediate] })
         }
-        // The anchor stands in its place, and its own bytes can be distrusted, too.
+        // The anchor replaces it, but the policy can also distrust its own bytes.
         if !policy.distrusted.isEmpty, try policy.distrusted.contains(Fingerprint(of: root.span)) {
             throw SignatureTrustError(
                 .distrustedCertificate, offset: sequence.offset(of: 2), path: ASN1Path(.certificates))
@@ -52,8 +51,8 @@ extension PinnedChainVerifier {
         return chain
     }
 
-    /// The index of the anchor with the subject and the key of a certificate; `nil` also for what is no certificate,
-    /// which is refused like any other stranger's.
+    /// The index of the anchor with the subject and the key of a certificate; `nil` also for a malformed certificate,
+    /// which is refused like any unknown root.
     private func anchor(ofSameKeyAs root: Span<UInt8>) -> Int? {
         guard let root = try? Certificate(root, baseOffset: 0) else { return nil }
         return policy.anchors.firstIndex { anchor in

@@ -3,8 +3,8 @@ public import SpanASN1
 import SpanPKCS7
 
 extension SignatureDigest {
-    /// One row of the table of algorithms: libcrypto's, and the identifiers alone (RFC 3370, 2; RFC 5754, 2), with RSA
-    /// PKCS#1 v1.5 (RFC 3279, 2.2.1; RFC 4055, 5), and with ECDSA (RFC 3279, 2.2.3; RFC 5758, 3.2).
+    /// A row of the algorithm table: libcrypto's, and the identifiers of the digest (RFC 3370, 2; RFC 5754, 2), of RSA
+    /// PKCS#1 v1.5 (RFC 3279, 2.2.1; RFC 4055, 5), and of ECDSA (RFC 3279, 2.2.3; RFC 5758, 3.2).
     struct Row: Sendable {
         let algorithm: DigestAlgorithm?
         let identifier: ASN1ObjectIdentifier

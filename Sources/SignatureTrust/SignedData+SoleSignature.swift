@@ -22,7 +22,7 @@ extension SignedData {
 
     /// Verifies the signature of a message that must have exactly one.
     ///
-    /// - Parameter key: gives the key of a certificate, or refuses to.
+    /// - Parameter key: returns the key of a certificate, or throws.
     @_lifetime(copy self)
     func verifySoleSignature(
         algorithms: AlgorithmPolicy,
@@ -55,7 +55,7 @@ extension SignedData {
         throw SignatureTrustError(.signerCount, offset: signerSet.offset, path: ASN1Path(.signerInfos))
     }
 
-    /// The certificate that the signer names. Two that differ may not both answer to it, or their order would decide.
+    /// The certificate that the signer names. Two different matches are an error, or their order would decide.
     @_lifetime(copy self)
     private func certificate(namedBy sid: SignerIdentifier) throws(SignatureTrustError) -> Certificate {
         var ambiguousOffset: Int?

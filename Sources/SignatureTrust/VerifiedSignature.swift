@@ -13,7 +13,7 @@ package struct VerifiedSignature: ~Escapable {
     /// Whether the certificate was trusted before: then only its owner can have made the message.
     package var isSignerKnown: Bool { key.isKnown }
 
-    /// The first moment at which the signer's certificate is valid: a date to judge it at when the message names none.
+    /// The start of the certificate's validity: the validation date if the signed content has no date.
     package func signerNotBefore() throws(SignatureTrustError) -> Instant {
         Instant(millisecondsSince1970: try certificate.validSeconds().lowerBound * 1000)
     }
@@ -29,9 +29,8 @@ package struct VerifiedSignature: ~Escapable {
 /// The key of a signer's certificate.
 package struct SignerKey {
     package let key: PublicKey
-    /// Whether the certificate was trusted before: it is one of those given, or has ended a chain that is still
-    /// remembered.
+    /// Whether the certificate was trusted before: it is pinned, or the leaf of a cached chain.
     package let isKnown: Bool
-    /// That chain, which held at some date.
+    /// That chain, valid at some date.
     var chain: PinnedChain?
 }
