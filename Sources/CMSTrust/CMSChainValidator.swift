@@ -51,8 +51,8 @@ struct CMSChainValidator: Sendable {
         var additional: [CertificatePool.Member] = []
         for der in policy.additionalCertificates {
             var member = CertificatePool.Member(der: der, offset: nil)
-            // Nothing is read of it, but what is no certificate must be refused here: `load` keeps such a fault for
-            // later, when it would only be a missing issuer.
+            // Refuses a malformed certificate here: `load` keeps the fault for later, when it would only be a missing
+            // issuer.
             try member.withView { (_) throws(CMSTrustError) in }
             try member.load(policy.algorithms)
             additional.append(member)

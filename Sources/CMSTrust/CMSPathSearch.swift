@@ -13,8 +13,7 @@ struct CMSAnchor: Sendable {
 ///
 /// The order of the certificates does not change the result: copies count once, and the others are sorted by their
 /// bytes. Before a path is built, signatures determine the issuers, from the anchors down. Therefore a certificate
-/// without an anchor costs one check for each genuine issuer with the name in it, and is in no path, whatever names it
-/// has.
+/// without an anchor costs one check for each genuine issuer that it names, and is in no path, whatever names it has.
 ///
 /// The work is bounded for a message as a whole: by ``CMSLimits/maximumIssuerCheckCount`` and
 /// ``CMSLimits/maximumPathCount``.

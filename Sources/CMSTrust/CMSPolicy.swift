@@ -22,8 +22,8 @@ public struct CMSPolicy: Sendable {
     /// A Boolean value that indicates whether a signer's certificate without an extended key usage, which restricts
     /// nothing, meets ``purposes`` (RFC 5280, 4.2.1.12).
     public var allowsUnstatedPurposes = false
-    /// The certificate policies (RFC 5280, 4.2.1.4). Every chain must be valid for at least one of them. The code for a
-    /// chain that is not is `untrusted-chain`.
+    /// The certificate policies (RFC 5280, 4.2.1.4). Every chain must be valid for at least one of them; otherwise the
+    /// code is `untrusted-chain`.
     ///
     /// If it is empty, which is the default, any policy is accepted, and none is required unless a certificate of the
     /// chain requires one. Policy constraints, mappings and inhibitions of the certificates always count (RFC 5280,
@@ -49,13 +49,13 @@ public struct CMSPolicy: Sendable {
 
     /// Creates a policy that trusts the certificates in a file.
     ///
-    /// The rest of the policy is as ``init(anchors:)`` has it.
+    /// The rest of the policy is as in ``init(anchors:)``.
     ///
     /// - Parameter file: One self-signed certificate in DER, or any number in PEM (RFC 7468) with the label
     ///   `CERTIFICATE`. Blocks with unrelated labels, such as a private key, and the text between blocks are ignored. A
     ///   label that only ends with `CERTIFICATE`, such as `TRUSTED CERTIFICATE`, is refused.
-    /// - Throws: `malformed-certificate` for what is no certificate, with its ``CMSVerificationError/index``;
-    ///   `invalid-pem` for malformed PEM, or PEM without a certificate.
+    /// - Throws: `malformed-certificate`, with its ``CMSVerificationError/index``; `invalid-pem` for malformed PEM, or
+    ///   PEM without a certificate.
     public init(anchorsIn file: [UInt8]) throws(CMSVerificationError) {
         var anchors: [TrustAnchor] = []
         for der in try Self.contents(of: file, "CERTIFICATE", ASN1Path(.certificates)) {

@@ -6,8 +6,8 @@ public struct CMSVerificationError: Error, Hashable, Sendable {
     package enum Reason: Hashable, Sendable {
         /// The message is not `SignedData` of RFC 5652 or RFC 2315, or exceeds a limit.
         case structure(ASN1DecodingError)
-        /// The text of a message or of a file of the policy is malformed PEM, or has other blocks than it must. Without
-        /// a field in the path, it is the message.
+        /// The text of a message or of a file of the policy is malformed PEM, or has the wrong blocks. If the path has
+        /// no field, it is the message.
         case pem(PEMFileError, ASN1Path)
         /// A signature is not valid, or its signer is not trusted. The index of the error's path is that of the signer.
         case trust(CMSTrustError)
@@ -33,8 +33,8 @@ public struct CMSVerificationError: Error, Hashable, Sendable {
 
     /// The position of the fault, in bytes from the start of the message; `nil` if there is none.
     ///
-    /// Of a message in PEM, it is the position in the decoded message. If the code is ``Code/invalidPEM``, it is that
-    /// in the text.
+    /// For a message in PEM, it is the position in the decoded message, or in the text if the code is
+    /// ``Code/invalidPEM``.
     public var offset: Int? {
         switch reason {
         case .structure(let error): error.offset
@@ -43,8 +43,8 @@ public struct CMSVerificationError: Error, Hashable, Sendable {
         }
     }
 
-    /// The index of the signer whose signature or chain is at fault; of a policy's fault, that of the certificate or
-    /// the list.
+    /// The index of the signer whose signature or chain is at fault; for a fault of the policy, of the certificate or
+    /// list.
     public var index: Int? { if case .structure = reason { nil } else { path.index } }
 
     /// A Boolean value that indicates whether this host is at fault, not the message.

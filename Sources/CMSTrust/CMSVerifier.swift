@@ -33,7 +33,7 @@ public final class CMSVerifier: Sendable {
     ///   - policy: The conditions that a message must meet.
     ///   - onRefusedAnchor: A closure that is called with the index of each anchor that cannot end a chain, in their
     ///     order, and the reason: the policy does not accept its key, libcrypto cannot read it, or another certificate
-    ///     issued it. The verifier is made of the others.
+    ///     issued it. The verifier uses the others.
     /// - Throws: The error of the first anchor if none can be used, or `untrusted-chain` if there is none;
     ///   `malformed-certificate` for a certificate of the policy; `malformed-revocation-list`, `delta-revocation-list`
     ///   or `unsupported-revocation-list` for a list, with its ``CMSVerificationError/index`` among the lists;
@@ -150,8 +150,7 @@ public final class CMSVerifier: Sendable {
         }
     }
 
-    /// Verifies a message that was read before. Its limits are those with which it was read, and offsets in errors are
-    /// offsets in it.
+    /// Verifies a message that was read before, with the limits of that reading. Offsets in errors are offsets in it.
     ///
     /// - Parameters:
     ///   - message: The message.

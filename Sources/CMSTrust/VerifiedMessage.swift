@@ -48,7 +48,7 @@ public struct VerifiedSigner: Hashable, Sendable {
     /// same text.
     public var name: String? {
         let certificate = certificate
-        // Nothing is decided by a name, so a subject that cannot be shown is no error.
+        // Names decide nothing, so a subject that cannot be read is no error.
         return try? Certificate(certificate.span).subject.distinguishedName()
     }
 }
