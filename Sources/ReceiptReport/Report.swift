@@ -3,18 +3,18 @@
 /// One self-contained HTML page that explains a decision: no script, no request, readable on a phone, in print and by
 /// keyboard.
 ///
-/// It decides nothing. Verdicts, reasons and what purchases give are those of the decision, and what is wrong and what
-/// to do those of the table of faults.
+/// It decides nothing: verdicts, reasons and access are the decision's, and what is wrong and what to do are from the
+/// table of faults.
 public struct Report: Sendable {
     /// The language of the page. Codes, names of options, and values are the same in all languages.
     public var language = Language.english
     /// A time zone in which dates are shown beside UTC.
     public var timeZone: ReportTimeZone?
 
-    /// Whether the report says what to do about a refusal: a page around it may say so in terms of its own.
+    /// Whether the report gives advice on a refusal: a page around it may give its own.
     @_spi(Surfaces) public var advises: @Sendable (VerificationError) -> Bool = { _ in true }
 
-    /// The page of a server with ``ClientHelp``, to which codes are links; `nil` if there is none.
+    /// A server's page with ``ClientHelp``, to which codes link; `nil` if there is none.
     @_spi(Surfaces) public var helpPath: StaticString?
 
     let decision: Decision

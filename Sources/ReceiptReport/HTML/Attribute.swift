@@ -1,11 +1,11 @@
 public import Instants
 
-/// The attributes that an element may have. Only names of this package, numbers, dates and texts that people read are
-/// values; an address is always a place in the page.
+/// The attributes that an element may have. Their values are names of this package, numbers, dates and visible texts;
+/// an address is always a place in the page.
 @_spi(Surfaces) public enum Attribute: Sendable {
     case style(Style)
     case styles([Style])
-    /// A class of a sheet that a page has beside the report's.
+    /// A class of a style sheet beside the report's.
     case styled(StaticString)
     case id(PageAnchor)
     case to(PageAnchor)
@@ -97,10 +97,10 @@ public import Instants
     }
 }
 
-/// A place in the page that something refers to.
+/// A place in the page to which links lead.
 @_spi(Surfaces) public enum PageAnchor: Sendable {
     case contents, purchases, timeline
-    /// A place of a page that has more than the report.
+    /// A place outside the report, in its page.
     case place(StaticString)
     case piece(Int)
 

@@ -1,11 +1,11 @@
-/// Forms, which the report has none of: a page that has them is sent by a server, to which alone they lead.
+/// Forms. The report has none; a server's pages have them, and they submit only to that server.
 @_spi(Surfaces) extension HTMLWriter {
     /// What a field takes.
     public enum FieldKind: Sendable {
         case line
         /// Several lines.
         case area
-        /// A line that is not shown, and that a browser may remember for the one who signs in.
+        /// A hidden line that the browser may remember, such as a password.
         case secret
         case number
     }
@@ -13,8 +13,8 @@
     /// Writes a form, which a browser sends by POST.
     ///
     /// - Parameters:
-    ///   - path: Where it leads, on the page's own server.
-    ///   - hidden: What it has besides its fields, byte for byte.
+    ///   - path: The path to submit to, on the page's own server.
+    ///   - hidden: The hidden values, byte for byte.
     public mutating func form(
         _ path: StaticString, _ attributes: [Attribute] = [], hidden: [(name: StaticString, value: String)],
         content: (inout HTMLWriter) -> Void
@@ -38,7 +38,7 @@
     /// Writes a field with its label.
     ///
     /// - Parameters:
-    ///   - id: Its place in the page, which no other has.
+    ///   - id: Its unique id in the page.
     ///   - limit: The maximum number of characters.
     public mutating func field(
         _ name: StaticString, id: String, _ kind: FieldKind, label: String, isRequired: Bool = true,
@@ -117,8 +117,7 @@
         raw("\"")
     }
 
-    /// Writes a value that comes back byte for byte: hidden characters are not shown by their code points, and line
-    /// breaks stay what they are.
+    /// Writes a value that the browser returns byte for byte: hidden characters and line breaks stay what they are.
     private mutating func exactValue(_ value: String) {
         raw(" value=\"")
         for byte in value.utf8 {

@@ -8,7 +8,7 @@ public import Instants
     case sentence(String)
     case number(Int)
     case date(Instant)
-    /// A date in the zone of the page first.
+    /// A date, first in the page's zone.
     case localDate(Instant)
     case words(any Words)
     /// A name that is the same in all languages, such as an option.
@@ -61,9 +61,9 @@ public import Instants
 
     // MARK: Values from outside
 
-    /// The number of characters of a value that stand in a sentence or a cell.
+    /// The maximum number of characters in a sentence or a cell.
     static let shortCount = 96
-    /// The number of characters of a value that are shown when it is opened.
+    /// The maximum number of characters in an expanded value.
     private static let longCount = 8 << 10
 
     /// Writes the beginning of a value, isolated from the direction of the text around it.
@@ -73,7 +73,7 @@ public import Instants
         if !isWhole { text("…") }
     }
 
-    /// Writes a value: all of it, or its beginning, which opens.
+    /// Writes a value, or its beginning, which expands.
     public mutating func value(_ value: String, limit: Int = 240) {
         let (beginning, isWhole) = value.beginning(limit)
         guard !isWhole else { return element(.bdi, text: value) }
@@ -110,7 +110,7 @@ public import Instants
         element(.span, .style(.zone), text: "(\(timeZone.text(of: date)))")
     }
 
-    /// Writes a date in the zone of the page, and behind it in UTC.
+    /// Writes a date in the zone of the page, and then in UTC.
     public mutating func localDate(_ date: Instant) {
         guard let timeZone else { return self.date(date) }
         element(.time, .moment(date), text: timeZone.text(of: date))

@@ -3,14 +3,14 @@ import StrictText
 /// The one writer of HTML. It writes elements, attributes and escaped text, and nothing else: no input becomes markup,
 /// a style, a script or an address.
 ///
-/// Tags and attributes are cases of ``Tag`` and ``Attribute``, among which are none that run, load or send anything.
+/// Tags and attributes are cases of ``Tag`` and ``Attribute``. None of them runs, loads or sends anything.
 @_spi(Surfaces) public struct HTMLWriter {
     public private(set) var bytes: [UInt8] = []
     public let language: Language
     public let timeZone: ReportTimeZone?
-    /// The number of bytes that long values may still take where they are shown in full.
+    /// The remaining number of bytes for expanded long values.
     var remainingFullCount = 256 << 10
-    /// The number of bytes of evidence that the page may still show beside their structure.
+    /// The remaining number of bytes of evidence to show beside their structure.
     var remainingStructureCount = Report.maximumStructureByteCount
 
     public init(_ language: Language = .english, _ timeZone: ReportTimeZone? = nil) {
@@ -45,12 +45,12 @@ import StrictText
         close(tag)
     }
 
-    /// Writes a document with the one style sheet, and the policy that allows it and nothing else.
+    /// Writes a document with one style sheet, and a policy that allows nothing else.
     mutating func document(title: some Words, _ sheet: StyleSheet, body: (inout HTMLWriter) -> Void) {
         document(title: title, [sheet], policy: sheet.policy, body: body)
     }
 
-    /// Writes a document that an HTTP header allows what it needs: the sources of its sheets.
+    /// Writes a document without a policy: an HTTP header must allow its style sheets.
     public mutating func document(title: some Words, _ sheets: [StyleSheet], body: (inout HTMLWriter) -> Void) {
         document(title: title, sheets, policy: nil, body: body)
     }
@@ -82,7 +82,7 @@ import StrictText
 
     // MARK: Text
 
-    /// Where a text stands, and so how a character that nobody would see is shown.
+    /// The context of a text, which decides how it shows invisible characters.
     enum Place { case element, attribute }
 
     /// Writes text. Characters that are invisible, that reorder text, or that pile marks on a letter are shown by their

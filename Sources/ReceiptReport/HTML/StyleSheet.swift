@@ -1,7 +1,7 @@
 import SignatureTrust
 import StrictText
 
-/// A style sheet that stands in a page, and the source by which a policy allows it.
+/// An inline style sheet, and the source by which a policy allows it.
 @_spi(Surfaces) public struct StyleSheet: Sendable {
     let text: StaticString
     /// `'sha256-…'`, which a policy's `style-src` names.

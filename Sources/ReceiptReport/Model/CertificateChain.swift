@@ -39,7 +39,7 @@ extension ReportPiece {
         UnverifiedEvidence.certificates(in: ReceivedEvidence(bytes, VerificationLimits()), bytes.span)
     }
 
-    /// The certificates from the root to the signer that the verifier found; `nil` if one of them is not at hand.
+    /// The certificates from the root to the signer that the verifier found; `nil` if one of them is missing.
     ///
     /// The verification names the signer and the root by their fingerprints. The certificates between them are found by
     /// the names of issuers.
@@ -55,7 +55,7 @@ extension ReportPiece {
         guard var last = known.first(where: { $0.fingerprint == verification.signer }) else { return nil }
         var chain = [last]
         while last.fingerprint != verification.anchor {
-            // The root may come in several versions with one name: the one that was trusted counts.
+            // Several versions of a root can have the same name: the trusted one counts.
             let issuers = known.filter { !$0.subjectName.isEmpty && $0.subjectName == last.issuerName }
             guard let issuer = issuers.first(where: { $0.fingerprint == verification.anchor }) ?? issuers.first,
                 chain.count < 6, !chain.contains(where: { $0.fingerprint == issuer.fingerprint })

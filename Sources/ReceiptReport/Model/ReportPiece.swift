@@ -10,8 +10,7 @@ struct ReportPiece: Sendable {
     let bytes: [UInt8]
     let outcome: Decision.Piece.Outcome
     let verdict: Verdict
-    /// The contents of a piece that was refused, as far as they can be read. Whether they are signed,
-    /// ``areContentsSigned`` says.
+    /// The contents of a refused piece, as far as they can be read. ``areContentsSigned`` says whether they are signed.
     let decoded: UnverifiedEvidence?
 
     init(_ piece: Decision.Piece, _ index: Int, _ bytes: [UInt8]) {
@@ -26,7 +25,7 @@ struct ReportPiece: Sendable {
     var verified: VerifiedEvidence? { if case .verified(let evidence) = outcome { evidence } else { nil } }
     var refusal: VerificationError? { if case .refused(let error) = outcome { error } else { nil } }
 
-    /// Whether the contents are signed although the piece was refused: the policy has the last of the checks.
+    /// Whether the contents of a refused piece are signed: only the policy, the last check, refused it.
     var areContentsSigned: Bool { verdict == .notAccepted }
 
     var bundleID: String? {
@@ -47,7 +46,7 @@ struct ReportPiece: Sendable {
 }
 
 extension EvidencePart {
-    /// What it is; `nil` for a kind that has no words in both languages.
+    /// Its kind; `nil` for a kind without words in both languages.
     var phrase: Phrase? {
         switch name {
         case "receipt": .receipt
@@ -62,7 +61,7 @@ extension EvidencePart {
     }
 }
 
-/// What became of a piece of evidence, for people: the party at fault and the stage of its error, or none.
+/// The outcome for a piece, for people, from the party at fault and the stage of its error.
 enum Verdict: Sendable, Hashable {
     case accepted
     /// Genuine, but the policy does not accept it.
@@ -102,7 +101,7 @@ enum Verdict: Sendable, Hashable {
         }
     }
 
-    /// The colour of the verdict.
+    /// The color of the verdict.
     var style: Style {
         switch self {
         case .accepted: .good
@@ -127,7 +126,7 @@ enum Check: Int, CaseIterable, Sendable {
         case .chain: self = .chain
         case .payload: self = .payload
         case .policy: self = .policy
-        // The policy lacks what it would have to compare; all before it has passed.
+        // The policy lacks the value to compare; all earlier checks have passed.
         case .verifier where error.code == .noAppAppleID: self = .policy
         default: return nil
         }

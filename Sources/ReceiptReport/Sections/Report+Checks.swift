@@ -100,7 +100,7 @@ extension Report {
                 separate(&html)
                 html.phrase(.looksLike, .code(form.rawValue))
             }
-            // What stands where a signature or a certificate begins says nothing.
+            // No excerpt: the bytes of signatures and certificates are opaque.
             if ![.signature, .chain].contains(error.stage), let excerpt = error.excerpt(of: piece.bytes) {
                 separate(&html)
                 html.inline(excerpt)
@@ -115,7 +115,7 @@ extension Report {
 }
 
 extension ReportPiece {
-    /// The names of what was around the evidence.
+    /// The names of the wrappers of the evidence.
     fileprivate var unwrapped: [String] {
         switch outcome {
         case .verified(let evidence): evidence.unwrapped

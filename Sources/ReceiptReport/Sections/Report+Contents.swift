@@ -86,7 +86,7 @@ extension Report {
 }
 
 extension ReceiptAttribute {
-    /// The text or the number that is the whole value; `nil` for any other value, and for those that are opaque.
+    /// The text or the number that is the whole value; `nil` for any other value, and for opaque ones.
     fileprivate var text: String? {
         guard !(4...7 ~= type.rawValue) else { return nil }
         var cursor = ASN1Cursor(value.span)

@@ -5,11 +5,11 @@ import StrictText
 
 // The structure of a piece beside its bytes, folded away.
 extension Report {
-    /// The bytes that are shown of all pieces together.
+    /// The bytes to show of all pieces together.
     static let maximumStructureByteCount = 64 << 10
 
     func structure(of piece: ReportPiece, _ html: inout HTMLWriter) {
-        // Offsets and excerpts are of the evidence, and not of what was around it.
+        // Offsets and excerpts refer to the evidence without its wrappers.
         let bytes = Unwrapper.evidence(in: piece.bytes, VerificationLimits())
         let received = ReceivedEvidence(bytes, VerificationLimits())
         html.element(.details) { html in
@@ -124,7 +124,7 @@ struct StructureRow {
     let name: String
     let note: String?
     let value: String
-    /// The bytes that are its own.
+    /// Its own bytes.
     var range: Range<Int>
 }
 
@@ -135,7 +135,7 @@ struct StructureRows {
 
     /// Visits the elements that begin before `limit`.
     ///
-    /// - Returns: What is malformed, if anything is.
+    /// - Returns: The first fault, if there is one.
     mutating func visit(
         _ bytes: Span<UInt8>, upTo limit: Int, _ show: (StructureRow) -> Void
     ) -> ASN1DecodingError? {

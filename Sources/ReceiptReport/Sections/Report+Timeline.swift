@@ -6,7 +6,7 @@ import StrictText
 extension Report {
     /// A line of the timeline.
     struct Lane {
-        /// What has a length.
+        /// A time span.
         struct Bar {
             let style: Style
             let start: Instant
@@ -16,7 +16,7 @@ extension Report {
             var isLost: Bool { style == .refunded || style == .replaced }
         }
 
-        /// What has a moment.
+        /// A point in time.
         struct Mark {
             let style: Style
             let date: Instant
@@ -38,7 +38,7 @@ extension Report {
         }
 
         var name: String
-        /// The subscription's first transaction; `nil` for what is bought once.
+        /// The subscription's first transaction; `nil` for a one-time purchase.
         var subscription: Subscription?
         var bars: [Bar] = []
         var gaps: [Bar] = []
@@ -62,7 +62,7 @@ extension Report {
             lane.bars.flatMap { [$0.start, $0.end] } + lane.marks.map(\.date)
         }
         guard let latest = dates.max(), let all = Scale(dates + [date]) else { return }
-        // Evidence can end in the year 4001: what is far in the future would press everything else to a line.
+        // Evidence can end in the year 4001: a date far in the future would compress everything else.
         let limit = max(date, dates.filter { $0 <= date }.max() ?? date).advanced(
             by: .seconds(max(86_400 * 400, Int64(clamping: all.start.duration(to: date).components.seconds))))
         guard let scale = Scale([all.start, min(max(latest, date), limit)]) else { return }
@@ -141,10 +141,10 @@ extension Report {
                     .line, .style(.gap), .x1(.part(scale.part(of: gap.start))), .x2(.part(scale.part(of: gap.end))),
                     .y1(.pixels(20)), .y2(.pixels(20)))
             }
-            // What was lost lies below what replaced it.
+            // Draw lost time below everything else.
             for bar in lane.bars.filter(\.isLost) + lane.bars.filter({ !$0.isLost }) {
                 let (start, end) = (scale.part(of: bar.start), scale.part(of: bar.end))
-                // A line between two periods that follow each other, and enough of a short one to be seen.
+                // Leave a gap between adjacent periods, and keep short ones visible.
                 let width = max(30, end - start > 120 ? end - start - 15 : end - start)
                 html.element(
                     .rect, .style(bar.style), .x(.part(min(start, 9970))), .y(.pixels(10)), .width(.part(width)),
@@ -238,13 +238,13 @@ extension Report {
 }
 
 extension Entitlements.Item {
-    /// Whether it is no period of a subscription that renews.
+    /// Whether it is no auto-renewable subscription.
     fileprivate var isOneTime: Bool {
         guard let type = purchase.productType else { return purchase.expiresDate == nil }
         return type == .consumable || type == .nonConsumable || type == .nonRenewingSubscription
     }
 
-    /// The date of a refund, which an upgrade's cancellation is not.
+    /// The date of a refund; an upgrade is none.
     fileprivate var refundDate: Instant? {
         if case .upgraded = access { return nil }
         guard purchase.isRevoked == true else { return nil }

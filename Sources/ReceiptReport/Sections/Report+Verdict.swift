@@ -238,7 +238,7 @@ extension Report {
 }
 
 extension Entitlements.Access {
-    /// The order in which what gives access is listed.
+    /// The position in the list of what gives access.
     fileprivate var rank: Int {
         switch self {
         case .active: 0
@@ -260,7 +260,7 @@ extension AppStoreEnvironment {
 }
 
 extension HTMLWriter {
-    /// A sign in the colour of a verdict. It repeats what the words beside it say.
+    /// A sign in the color of a verdict. It repeats the words beside it.
     mutating func mark(_ style: Style) {
         element(.span, .styles([.mark, style]), .hidden) { html in
             html.element(.svg, .box(width: 20, height: 20)) { html in

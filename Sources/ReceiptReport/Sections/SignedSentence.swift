@@ -50,7 +50,7 @@ extension Purchase {
             sentences.append(SignedSentence(words, .amount(price, currency)))
         }
         if let storefront { sentences.append(SignedSentence(.storefront, .short(storefront))) }
-        // The price itself is the total of one seat, and of anything else.
+        // Otherwise, the price is already the total.
         if hasSeatPrice, let quantity, quantity != 1, let totalPrice {
             sentences.append(SignedSentence(.totalPrice, .number(quantity), .amount(totalPrice, currency)))
         }

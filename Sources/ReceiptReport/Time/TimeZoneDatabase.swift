@@ -8,7 +8,7 @@ import StrictText
     private static let maximumListByteCount = 4 << 20
     private static let maximumFileByteCount = 1 << 20
 
-    /// - Parameter read: Returns what a file has, or `nil` if it cannot be read or has more bytes.
+    /// - Parameter read: Returns a file's contents, or `nil` if it cannot be read or is too large.
     public init(
         folder: String = "/usr/share/zoneinfo",
         read: @escaping @Sendable (_ path: String, _ maximumByteCount: Int) -> [UInt8]?

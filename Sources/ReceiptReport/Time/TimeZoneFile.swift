@@ -92,7 +92,7 @@ struct TimeZoneFile: Sendable {
 }
 
 extension TimeZoneFile {
-    /// A position in bytes. Everything it returns was there.
+    /// A bounds-checked position in bytes.
     struct Reader {
         private var rest: ArraySlice<UInt8>
 
@@ -118,13 +118,13 @@ extension TimeZoneFile {
             return size == 4 ? Int64(Int32(truncatingIfNeeded: value)) : Int64(bitPattern: value)
         }
 
-        /// A number of things, at most as many as a file has bytes.
+        /// A count, which is at most the maximum size of a file.
         mutating func count() -> Int? {
             guard let value = integer(4), 0...Int64(TimeZoneFile.maximumByteCount) ~= value else { return nil }
             return Int(value)
         }
 
-        /// The bytes before the next line feed, which is taken, too.
+        /// The bytes before the next line feed, which is skipped.
         mutating func line() -> ArraySlice<UInt8>? {
             guard let end = rest.firstIndex(of: .lineFeed) else { return nil }
             defer { rest = rest[(end + 1)...] }

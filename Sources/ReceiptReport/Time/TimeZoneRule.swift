@@ -41,7 +41,7 @@ struct TimeZoneRule: Sendable {
         guard let daylight else { return standard }
         let year = Instant(millisecondsSince1970: Int64(clamping: Int128(seconds + Int64(standard)) * 1000)).components
             .year
-        // What no year of four digits has is shown in standard time.
+        // Times outside the years 0 to 9999 are in standard time.
         guard let begin = daylight.begin.date(in: year), let end = daylight.end.date(in: year) else { return standard }
         let (first, last) = (begin - Int64(standard), end - Int64(daylight.offset))
         let isDaylight = first < last ? first..<last ~= seconds : !(last..<first ~= seconds)

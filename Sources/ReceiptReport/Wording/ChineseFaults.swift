@@ -1,7 +1,7 @@
 @_spi(Surfaces) import AppStoreReceipt
 
-/// The table of faults in Simplified Chinese. Its key is the English of a row, so that a row which is reworded is a
-/// failure of the tests until it is translated anew.
+/// The table of faults in Simplified Chinese. Its keys are the English texts of the rows, so that the tests fail until
+/// a reworded row is translated.
 enum ChineseFaults {
     /// What is wrong.
     static func explanation(of fault: Fault) -> String { explanations[fault.explanation] ?? fault.explanation }

@@ -11,7 +11,7 @@ public enum Language: String, CaseIterable, Sendable {
         }
     }
 
-    /// The one of two texts that is in this language.
+    /// Returns the text in this language.
     @_spi(Surfaces) public func choose(_ english: StaticString, _ chinese: StaticString) -> StaticString {
         switch self {
         case .english: english
