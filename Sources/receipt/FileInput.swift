@@ -13,7 +13,7 @@ struct FileInput: Hashable {
     /// The maximum size. The text of a receipt is larger than its bytes; a longer text is refused before it is decoded.
     static let maximumFileByteCount = VerificationLimits.refusedByteCount
 
-    /// Reads all of it. A text has no byte order mark; what was signed as it is keeps its bytes.
+    /// Reads the whole input, without a byte order mark unless it is signed content.
     func read(
         maximumByteCount: Int = maximumFileByteCount, isContent: Bool = false
     ) throws(SystemError) -> [UInt8] {

@@ -63,7 +63,7 @@ private struct PurchaseTable {
                 let value = style.isWide ? cell(column) : cell(column).keepingEnd(of: Self.maximumCellWidth)
                 text += String(repeating: " ", count: text.isEmpty ? indent : 2) + value.padded(to: width)
             }
-            // By bytes: a character can have any number of scalars, and comparing characters normalises them.
+            // By bytes: a character can have any number of scalars, and comparing characters normalizes them.
             while text.utf8.last == UInt8(ascii: " ") { text.unicodeScalars.removeLast() }
             guard !text.isEmpty else { continue }
             // A column that is alone in its line can be too wide.

@@ -100,7 +100,7 @@ struct RootsCommand: Command {
             }
         }
 
-        /// Whether the organization is Apple, under its name of today or another.
+        /// Whether the organization is Apple, under any of its names.
         var isApple: Bool {
             subject.utf8.split(separator: UInt8(ascii: ",")).contains { $0.starts(with: "O=Apple".utf8) }
         }

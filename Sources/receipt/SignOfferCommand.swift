@@ -74,7 +74,7 @@ struct SignOfferCommand: Command {
         for option in all.subtracting(form.options).sorted() where arguments[option] != nil {
             throw .conflictingOptions(form.rawValue, option)
         }
-        // Nobody is to sign for everyone by leaving something out.
+        // An omitted option must not sign for everyone.
         let customers = ["--transaction-id", "--app-account-token", "--application-username", "--anyone"]
             .filter(form.options.contains)
         for option in ["--key-id", "--issuer-id", "--bundle-id"] + form.options

@@ -1,4 +1,4 @@
-/// The style of text: its colour and its width.
+/// The style of text: its color and its width.
 struct Style {
     var isColored = false
     /// The maximum number of columns in a line; `nil` for no maximum.

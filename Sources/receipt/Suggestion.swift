@@ -16,7 +16,7 @@ func nearest(to word: String, in candidates: [String]) -> String? {
     return begun.count == 1 && word.count >= 3 ? begun[0] : nil
 }
 
-/// Returns the number of letters to change, insert, remove or swap with a neighbour to make one word from another.
+/// Returns the number of letters to change, insert, remove or swap with a neighbor to make one word from another.
 private func editDistance(_ first: [UInt8], _ second: [UInt8]) -> Int {
     var beforeLast: [Int] = []
     var last = Array(0...second.count)

@@ -24,7 +24,7 @@ extension String {
     ///
     /// - Parameters:
     ///   - width: The maximum number of columns; `nil` for no maximum.
-    ///   - label: What stands at the beginning of the first line, `column` columns wide.
+    ///   - label: The beginning of the first line, `column` columns wide.
     ///   - indent: The spaces at the beginning of the other lines. A word that fits only with fewer has
     ///     ``narrowIndent``.
     func lines(width: Int?, after label: String = "", _ column: Int = 0, indent: Int) -> [String] {

@@ -170,7 +170,7 @@ extension Receipt {
             (
                 "Environment",
                 receiptType.map { type in
-                    // `Production` alone; of `ProductionVPP` and the like, which environment they are.
+                    // `Production` alone; for `ProductionVPP` and others, also the environment.
                     ["Production", "Xcode"].contains { type.hasSameBytes(as: $0) }
                         ? type : "\(type) (\(environment?.rawValue ?? "unknown"))"
                 }

@@ -113,8 +113,7 @@ struct VerifierOptions {
         return issuers
     }
 
-    /// The roots in a file. A whole chain may stand there, since that is how chains are handed out; what is no root is
-    /// left out, and told.
+    /// The roots in a file. Other certificates, such as those of a whole chain, are skipped with a warning.
     private func roots(
         _ anchors: [TrustAnchor], in file: String, _ console: inout Console
     ) -> [TrustAnchor] {
@@ -127,7 +126,7 @@ struct VerifierOptions {
         return roots
     }
 
-    /// The fingerprints of the certificates in a file of `--distrust`. Roots are left out, and told: no verifier
+    /// The fingerprints of the certificates in a `--distrust` file. Roots are skipped with a warning: no verifier
     /// compares them.
     private func fingerprints(
         _ value: String, _ console: inout Console
@@ -162,8 +161,8 @@ extension TextReport {
 }
 
 extension TrustAnchor {
-    /// The certificate as an intermediate of transaction receipts, if it is one: with one of Apple's markers, and no
-    /// root.
+    /// The certificate as an intermediate of transaction receipts; `nil` if it is a root, or has none of Apple's
+    /// markers.
     fileprivate var transactionReceiptIssuer: TransactionReceiptIssuer? {
         guard !isRoot, let issuer = try? TransactionReceiptIssuer(der: der), !issuer.versions.isEmpty else {
             return nil

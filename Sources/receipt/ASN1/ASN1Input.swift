@@ -33,8 +33,8 @@ enum ASN1Input {
         return [Part(source: nil, bytes: received)]
     }
 
-    /// Returns whether the whole text is base64. A SEQUENCE or a SET begins with a digit of base64, but the base64 of
-    /// one never does.
+    /// Returns whether the whole text is base64. The tags of SEQUENCE and SET are base64 digits; their base64 begins
+    /// with neither.
     private static func isBase64(_ text: [UInt8]) -> Bool {
         guard text[0] != 0x30, text[0] != 0x31 else { return false }
         return text.allSatisfy { octet in

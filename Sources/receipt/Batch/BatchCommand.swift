@@ -69,7 +69,7 @@ struct BatchCommand: Command {
     private let isBrief: Bool
     private let only: BatchWorker.Verdict?
     private let firstNumber: Int
-    /// The file that gets the verdicts, and may have some.
+    /// The file for the verdicts, which may contain some.
     private let file: String?
     private let maximumLineByteCount: Int
     private let allowsRefused: Bool
@@ -178,8 +178,8 @@ struct BatchCommand: Command {
         return status
     }
 
-    /// Writes the verdicts of a block, and returns the number of its lines that are answered: all, unless the work was
-    /// interrupted or the output cannot be written any more.
+    /// Writes the verdicts of a block, and returns the number of lines whose verdict is written: all, unless the work
+    /// was interrupted or the output failed.
     private func write(
         _ block: borrowing LineBlock.Contents, to console: inout Console, _ interruption: Interruption
     ) -> Int {

@@ -7,7 +7,7 @@ struct LineBlocks: Sequence, Sendable {
     var firstNumber = 1
     /// The number of lines that were skipped.
     let skippedCount = SharedCount()
-    /// Where the blocks come from. Return those that are done.
+    /// The pool of the blocks. Return them to it after use.
     let pool: BlockPool
 
     /// A block of lines, or the reason there are no more.
@@ -23,7 +23,7 @@ struct LineBlocks: Sequence, Sendable {
         private var number = 1
         private var isAtEnd = false
 
-        /// The size of a block. It fits into the caches of a processor, and its threads seldom meet.
+        /// The size of a block. It fits into a processor's caches, and threads seldom contend.
         private static let byteCount = 1 << 18
         /// The maximum number of lines. An empty line of one byte causes 300 bytes of output.
         private static let maximumLineCount = 4096
@@ -56,7 +56,7 @@ struct LineBlocks: Sequence, Sendable {
                 takeLines(of: &block, searchingFrom: position)
                 guard block.lines.isEmpty else { return true }
                 guard !isAtEnd else { return takeLastLine(of: &block) }
-                // Keeps so much of an overlong line that it is recognized as one.
+                // Keep enough of an overlong line to recognize it.
                 if block.bytes.count > source.maximumLineByteCount {
                     block.bytes.removeSubrange((source.maximumLineByteCount + 1)...)
                 }

@@ -28,7 +28,7 @@ struct VerdictFile {
 
     private init(repairing descriptor: CInt, only: BatchWorker.Verdict?, jobs: Int?) throws(VerdictFileError) {
         self.descriptor = descriptor
-        // What is no file has no size. Another process may write until this one has the lock.
+        // Only files have a size. Another process may write until this one has the lock.
         guard System.byteCount(of: descriptor) != nil else { throw .noFile }
         try Self.system { () throws(SystemError) in try System.lock(descriptor) }
         guard let size = System.byteCount(of: descriptor) else { throw .noFile }
@@ -179,9 +179,9 @@ private struct Verdict {
 
     /// Reads the members of the object; `nil` if the text is not one complete verdict.
     ///
-    /// A `JSONCursor` would refuse what is nested as deeply as it allows in the input: it is a level deeper here. A
-    /// line that this loop accepts is no truncated verdict, and none with another line after its beginning: that line's
-    /// first name would be outside of a string.
+    /// A `JSONCursor` would refuse the deepest nesting that it allows in the input, because it is a level deeper here.
+    /// This loop accepts no truncated verdict, nor the start of one before another line, whose first name would be
+    /// outside a string.
     init?(_ text: Span<UInt8>) {
         var (hasVerdict, isVerified, isInError) = (false, false, false)
         var (code, party): (String, String) = ("", "")

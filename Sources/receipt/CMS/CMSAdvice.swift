@@ -85,7 +85,7 @@ private enum OtherInput: String {
         """
     case jws = "This is a JWS. receipt verify verifies those of the App Store."
 
-    /// `nil` for a message, and for what is not known.
+    /// `nil` for a message, and for unknown input.
     init?(_ received: [UInt8]) {
         if let text = Self(text: received) {
             self = text

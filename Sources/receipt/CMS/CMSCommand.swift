@@ -198,7 +198,7 @@ private struct CMSFilePlaces {
         count == 1 ? [file.printable] : (1...max(1, count)).map { "\(file.printable), \(what) \($0) of \(count)" }
     }
 
-    /// Returns the place of what is at fault; `nil` if nothing of the files is.
+    /// Returns the place of the fault; `nil` if it is in none of the files.
     func place(of error: CMSVerificationError) -> String? {
         guard let index = error.index else { return nil }
         let places = error.path.field == .crls ? lists : roots
@@ -210,7 +210,7 @@ private struct CMSFilePlaces {
 struct CMSFile {
     let name: String
 
-    /// Returns the whole file: a part of the content is not what was signed.
+    /// Returns the whole file, because all of the content is signed.
     func content() throws(CMSFileError) -> [UInt8] { try bytes(maximumByteCount: .max, isContent: true) }
 
     private func bytes(maximumByteCount: Int, isContent: Bool = false) throws(CMSFileError) -> [UInt8] {
@@ -223,8 +223,8 @@ struct CMSFile {
 
     /// Returns the message from the text around it.
     ///
-    /// - Throws: ``CMSFileError/severalMessages(_:count:)`` if there are several: one verdict would be taken for that
-    ///   of all.
+    /// - Throws: ``CMSFileError/severalMessages(_:count:)`` if there are several: one verdict would seem to apply to
+    ///   all.
     func message() throws(CMSFileError) -> [UInt8] {
         let parts = try parts()
         guard parts.count == 1 else { throw .severalMessages(name, count: parts.count) }

@@ -41,8 +41,8 @@ struct CMSOutline {
     var revocationLists: [RevocationList] = []
     var signers: [Signer] = []
 
-    /// - Throws: The error that `SignedData` cannot be read. Of a message of another type, the outline has only the
-    ///   type and the size of the content.
+    /// - Throws: The reason `SignedData` cannot be read. For a message of another type, the outline has only the type
+    ///   and the size of the content.
     init(_ der: [UInt8]) throws(ASN1DecodingError) {
         let contentInfo = try ContentInfo(der.span)
         type = try contentInfo.contentType.objectIdentifier().text

@@ -116,7 +116,7 @@ enum Completions {
         return values.words.isEmpty ? " " : "(\(values.words.joined(separator: " ")))"
     }
 
-    /// A text between apostrophes, where brackets and colons have a meaning.
+    /// Escapes text for single quotes in which `[`, `]` and `:` are special.
     private static func zshText(_ text: String) -> String {
         escaped(text, ["[": "\\[", "]": "\\]", ":": "\\:", "'": "'\\''"])
     }

@@ -30,7 +30,7 @@ enum ManualPage {
         return isExample ? lines + [".fi"] : lines
     }
 
-    /// A text in which nothing is a request or an escape. A hyphen is one that can be copied into a shell.
+    /// Escapes a text for roff. Hyphens can be copied into a shell.
     private static func escaped(_ text: String) -> String {
         let escapes: [Character: String] = ["\\": "\\e", "-": "\\-", "'": "\\(aq", "~": "\\(ti", "`": "\\(ga"]
         let text = text.map { escapes[$0] ?? String($0) }.joined()
