@@ -30,7 +30,7 @@ extension AppStoreSigner {
     /// Signs whether a customer may have an introductory offer, as a JWS.
     ///
     /// The app passes it to `Product.PurchaseOption.introductoryOfferEligibility(compactJWS:)`. With `true`, a customer
-    /// gets the offer who had it before.
+    /// who had the offer gets it again.
     ///
     /// - Parameters:
     ///   - productID: The subscription with the introductory offer.

@@ -39,7 +39,7 @@ public struct AppStoreSigner: Sendable, CustomStringConvertible {
         self.key = key
     }
 
-    /// U+2063, which separates what the original form signs: with one more, the parts could be read as others.
+    /// U+2063, which separates the signed parts of the original form: one in a part would divide it.
     static let separator: [UInt8] = [0xE2, 0x81, 0xA3]
 
     /// Checks an argument that becomes a part of what is signed.

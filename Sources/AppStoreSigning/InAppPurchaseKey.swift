@@ -5,8 +5,7 @@ import StrictText
 /// An In-App Purchase key from App Store Connect: the file `SubscriptionKey_KEYID.p8`.
 ///
 /// It signs offers and requests (``AppStoreSigner``), and the tokens of the App Store Server API. It is thread-safe.
-/// Its memory is overwritten when the last reference to it goes. No error and no description contains anything of the
-/// key.
+/// Its memory is overwritten when its last reference is released. No error or description contains any part of the key.
 ///
 /// Source: Apple, "Generating keys for in-app purchases".
 public final class InAppPurchaseKey: Sendable, CustomStringConvertible {

@@ -43,8 +43,7 @@ struct PrivateKeyFile {
 
     private static func contents(of p8: Span<UInt8>) throws(SigningError) -> [UInt8] {
         let body = try body(of: p8)
-        // Without line breaks: for a text of many, the decoder would free larger memory than it returns, and leave the
-        // key in it.
+        // Without line breaks: with many, the decoder would return a copy, and free its buffer with the key in it.
         var text: [UInt8] = []
         text.reserveCapacity(body.count)
         defer { text.erase() }
@@ -64,8 +63,8 @@ struct PrivateKeyFile {
         }
     }
 
-    /// Returns where base64 is wrong: a character that is none of its alphabet, a missing one, or spare bits that are
-    /// not zero (RFC 4648, 3.5).
+    /// Returns where base64 is wrong: a character outside its alphabet, a missing one, or spare bits that are not zero
+    /// (RFC 4648, 3.5).
     private static func fault(in text: [UInt8]) -> Int? {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         let padding = text.reversed().prefix { $0 == UInt8(ascii: "=") }.count
@@ -107,7 +106,7 @@ struct PrivateKeyFile {
         throw SigningError(.unusableKey(fault), offset: start)
     }
 
-    /// What stands in files of other keys. A label that is not known is not repeated: it could be a line of the key.
+    /// The labels of other keys' files. An unknown label is not repeated: it could be a line of the key.
     private static let otherLabels: [InAppPurchaseKey.Kind] = [
         .sec1, .pkcs1, .dsaFile, .openSSH, .publicKey, .parameters, .certificate, .certificateRequest,
     ]

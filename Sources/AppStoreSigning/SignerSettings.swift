@@ -15,7 +15,7 @@ public struct SignerSettings {
     private static let members = JSONMembers<Member>()
     private var texts: [Member: String] = [:]
 
-    /// Returns `nil` for what is no JSON object of texts, or has another member.
+    /// Returns `nil` for anything but a JSON object of these strings.
     public init?(_ json: [UInt8]) {
         var texts: [Member: String] = [:]
         var isKnown = true
@@ -44,7 +44,7 @@ public struct SignerSettings {
     public func signer(erasing p8: inout [UInt8]?) throws(SigningError) -> AppStoreSigner {
         let key: InAppPurchaseKey
         if var bytes = p8 {
-            // Not shared any more, so that the memory itself is overwritten.
+            // No other reference, so that the memory itself is overwritten.
             p8 = nil
             key = try InAppPurchaseKey(erasing: &bytes)
         } else if let name = texts[.keyCredential] {

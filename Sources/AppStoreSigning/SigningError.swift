@@ -2,7 +2,7 @@ import StrictText
 
 /// The reason nothing was signed, or a key cannot be used.
 ///
-/// No text of it contains anything of a key, nor an argument.
+/// No text of it contains an argument or a part of a key.
 public struct SigningError: Error, Hashable, Sendable {
     /// What is wrong.
     @nonexhaustive

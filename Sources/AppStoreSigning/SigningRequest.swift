@@ -38,7 +38,7 @@ public struct SigningRequest {
     private static let arguments = JSONMembers<SigningError.Argument>()
     private static let kinds = JSONMembers<Kind>()
 
-    /// Returns `nil` for what is no JSON object, has a member that its kind does not have, or no kind.
+    /// Returns `nil` unless it is a JSON object with a kind, and no members but its own.
     public init?(_ json: [UInt8]) {
         var kind: Kind?
         var values: [SigningError.Argument: Value] = [:]

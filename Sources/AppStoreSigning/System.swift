@@ -37,7 +37,7 @@ enum System {
         return try readAll(descriptor)
     }
 
-    /// Reads into one block of memory, so that nothing is left in another.
+    /// Reads into a single buffer, so that no copy is left in another.
     private static func readAll(_ descriptor: CInt) throws(InAppPurchaseKey.Fault) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: maximumByteCount + 1)
         var count = 0
