@@ -1,6 +1,6 @@
 import SpanASN1
 
-/// What a stranger puts in a place: about as many bytes of it as are asked for.
+/// What an attacker puts in a place, in about the requested number of bytes.
 struct Filling: Sendable {
     let name: String
     let make: @Sendable (_ n: Int) -> [UInt8]
@@ -10,7 +10,7 @@ struct Filling: Sendable {
         self.make = make
     }
 
-    /// A unit again and again, at least once, between a beginning and an end.
+    /// Repeats a unit, at least once, between a beginning and an end.
     init(_ name: String, _ unit: [UInt8], before: [UInt8] = [], after: [UInt8] = []) {
         self.init(name) { n in
             let count = max(1, n / unit.count) * unit.count
@@ -31,7 +31,7 @@ struct Filling: Sendable {
     }
 }
 
-/// What may stand in a place, and so what it is filled with.
+/// The syntax of a place, which determines its fillings.
 enum Slot: Sendable {
     /// Any bytes.
     case text

@@ -101,7 +101,7 @@ struct GrowthTable {
         for row in worst { print(row.text) }
     }
 
-    /// FNV-1a: the fillings of one name are chosen in some places and not in others.
+    /// FNV-1a: a filling is chosen in some places and not in others.
     private func isChosen(_ name: String) -> Bool {
         guard divisor > 1 else { return true }
         let hash = name.utf8.reduce(seed ^ 0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }

@@ -84,7 +84,7 @@ extension Operation {
     }
 }
 
-/// Returns a unit again and again, with about as many bytes as a filling.
+/// Repeats a unit to about the size of a filling.
 func repeated(_ unit: [UInt8], like filling: [UInt8]) -> [UInt8] {
     Array(repeatElement(unit, count: filling.count / unit.count + 1).joined())
 }

@@ -3,7 +3,7 @@ import AppStoreReceiptTesting
 import FuzzSupport
 import StrictText
 
-// What clients put around evidence, and what they send instead: read again after a refusal, and named.
+// What clients wrap evidence in, and what they send instead, which is analyzed after a refusal.
 
 extension Place {
     static func clients() throws -> [Place] {

@@ -182,8 +182,8 @@ private struct Commands {
 }
 
 extension SignedReceipt {
-    /// The attributes with a text in place of some: a purchase has it in all of its texts. They differ where
-    /// they begin, so that to compare them as Swift does is to normalise them.
+    /// The attributes with a text in place of some: a purchase has it in all of its texts. They differ at their start,
+    /// but comparing them as Swift strings would normalize them.
     fileprivate func attributes(replacing types: [AttributeType], with text: [UInt8]) -> [ReceiptAttribute] {
         let texts: [AttributeType] = [.productID, .transactionID, .originalTransactionID, .promotionalOfferID]
         let purchase = purchase.map { attribute in

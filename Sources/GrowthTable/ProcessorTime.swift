@@ -6,9 +6,9 @@ import Musl
 import Darwin
 #endif
 
-/// What a piece of work costs this process, all its threads together, in nanoseconds.
+/// The processor time of all threads of this process, in nanoseconds.
 ///
-/// - Parameter withChildren: whether processes count that it has waited for.
+/// - Parameter withChildren: whether to include child processes that have ended.
 func processorTime(withChildren: Bool = false, _ body: () -> Void) -> Int {
     func now() -> Int {
         var time = timespec()

@@ -6,7 +6,7 @@ import Musl
 import Darwin
 #endif
 
-// How the time of everything grows that a stranger can fill: `scripts/measure/growth-table` runs it.
+// Measures how time grows with what an attacker can fill: `scripts/measure/growth-table` runs it.
 //
 //   growth-table RECEIPT [--all] [--thorough] [--sample N SEED] [WORD]...
 
