@@ -12,7 +12,7 @@ enum BuilderField<Root>: Sendable {
     /// A product type, which is a number in the attribute.
     case productType(any WritableKeyPath<Root, ProductType?> & Sendable)
 
-    /// What a specification can have for it.
+    /// What its value must be, in words.
     var expectation: String {
         switch self {
         case .text: AttributeType.ValueType.utf8String.expectation
@@ -27,7 +27,7 @@ enum BuilderField<Root>: Sendable {
 }
 
 extension AttributeType.ValueType {
-    /// What a specification can have for it.
+    /// What its value must be, in words.
     var expectation: String {
         switch self {
         case .utf8String, .ia5String: "a string"
@@ -48,8 +48,8 @@ extension ProductType {
 }
 
 extension ReceiptBuilder {
-    /// The properties for the attributes of `AttributeType.receiptRows`, but for the purchases. An attribute without
-    /// one is minted as an additional attribute.
+    /// The properties for the attributes of `AttributeType.receiptRows`, except the purchases. An attribute without one
+    /// is minted as an additional attribute.
     static let fields: [AttributeType: BuilderField<ReceiptBuilder>] = [
         .receiptType: .text(\.receiptType), .appItemID: .identifier(\.appItemID), .bundleID: .text(\.bundleID),
         .applicationVersion: .text(\.applicationVersion), .opaqueValue: .octets(\.opaqueValue),
@@ -82,7 +82,7 @@ extension RecordWriter {
     /// - Parameters:
     ///   - fields: the properties of `root`.
     ///   - version: the attribute's version.
-    ///   - isWrittenEmpty: whether no date is an empty string.
+    ///   - isWrittenEmpty: whether `nil` is an empty string.
     /// - Throws: `inexpressible-value` if an identifier is not a decimal number of 64 bits.
     mutating func add<Root>(
         _ row: AttributeType.Row, of root: Root, _ fields: [AttributeType: BuilderField<Root>], version: Int64 = 1,

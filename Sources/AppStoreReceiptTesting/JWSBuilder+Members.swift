@@ -222,7 +222,7 @@ extension JWSBuilder {
 }
 
 extension JWSBuilder {
-    /// A member with the name that the reading type has for it.
+    /// Accesses a member by its name in the reading type.
     private subscript<Member: RawRepresentable<String>, Value: PayloadValue>(member: Member) -> Value? {
         get { payload[member.rawValue].flatMap(Value.init(json:)) }
         set { payload[member.rawValue] = newValue?.json }

@@ -6,13 +6,13 @@ import StrictText
 /// A JWS to mint, read from JSON with the keys of `receipt decode --format json`: `{"transaction":{…}}`, or a
 /// notification with the parts that are signed within it, `{"notification":{…},"transaction":{…},"renewal_info":{…}}`.
 ///
-/// A member that is missing has the value that ``JWSBuilder`` gives it; one that is `null` is not written. Bundle id,
-/// environment and signing date of one object are the defaults of the others, because Apple's agree. A specification
-/// without a signing date is signed at its latest date of a purchase or a revocation, because evidence that was signed
-/// before a refund says nothing of it, and not before ``JWSBuilder/defaultDate``. Without a purchase date, what was
-/// refunded before the default date was bought a second before its refund. A notification without a UUID has one that
-/// is made from the specification. A period of an auto-renewable subscription without a web order line item has one
-/// that is made from its original transaction id, its product and its end.
+/// A missing member has the default of ``JWSBuilder``; one that is `null` is not written. Bundle id, environment and
+/// signing date of one object are the defaults of the others, because Apple's agree. The default signing date is the
+/// latest date of a purchase or a revocation, because evidence that was signed before a refund does not contain it, but
+/// not before ``JWSBuilder/defaultDate``. Without a purchase date, a transaction refunded before the default date was
+/// bought a second before its refund. A notification without a UUID gets one made from the specification. A period of
+/// an auto-renewable subscription without a web order line item gets one made from its original transaction id, its
+/// product and its end.
 package struct JWSSpecification: Sendable {
     private let kind: JWSKind
     private let objects: [JWSKind: [JWSSpecifiedMember]]
@@ -23,7 +23,7 @@ package struct JWSSpecification: Sendable {
     /// The bundle id to write instead of the specified one.
     package var bundleID: String?
 
-    /// What outputs have beside the payloads.
+    /// The other keys of outputs.
     private static let ignoredNames = ["file", "verified", "schema", "header", "trust", "nothing"]
 
     /// Reads a specification.
@@ -82,11 +82,11 @@ package struct JWSSpecification: Sendable {
         let transaction = text("transactionId", in: members) ?? "200000000000001"
         let original = text("originalTransactionId", in: members) ?? "200000000000001"
         let bundleID = bundleID ?? text("bundleId") ?? "com.example.app"
-        // The members of the specification come after: a name that is unknown stands where it was written.
+        // An unknown environment stays as specified, because the specified members are added below.
         let environment =
             (text("environment") ?? text("receiptType")).flatMap(AppStoreEnvironment.init(signedName:)) ?? .production
         let date = specifiedDate ?? JWSBuilder.defaultDate
-        // One of these is what a notification is about; purchases, if the specification does not say.
+        // The subject of a notification; by default purchases.
         let subject =
             members.lazy.compactMap { member in Self.subjects.first { $0.name.hasSameBytes(as: member.name) } }.first
             ?? Self.subjects.first { $0.name.hasSameBytes(as: objects[.appTransaction] == nil ? "data" : "appData") }
@@ -105,7 +105,7 @@ package struct JWSSpecification: Sendable {
             .notification: .notification(
                 .test, about: subject?.name ?? "data", contents, signedDate: date),
         ]
-        // A kind without a builder has what the specification says, and a signing date.
+        // A kind without a builder has only the specified members, and a signing date.
         var builder = builders[kind] ?? JWSBuilder(payload: ["signedDate": .integer(date.millisecondsSince1970)])
         if specifiedDate == nil, let latestDate, latestDate > date {
             let name = kind == .appTransaction ? "receiptCreationDate" : "signedDate"
@@ -137,7 +137,7 @@ package struct JWSSpecification: Sendable {
         return builder
     }
 
-    /// What a notification can be about, and what Apple does not write there of what it writes in `data`.
+    /// The subjects of notifications, and the members of `data` that Apple does not write for them.
     private static let subjects: [(name: String, lacking: [String])] = [
         ("data", []), ("appData", ["bundleVersion"]), ("summary", ["bundleVersion"]),
         // The token's id begins with `SANDBOX` in the sandbox.
@@ -155,7 +155,7 @@ package struct JWSSpecification: Sendable {
         return texts.lazy.compactMap { $0.flatMap(Self.date) }.first
     }
 
-    /// The latest date in the specification at which something has happened that was signed afterwards.
+    /// The latest date of a purchase or a revocation in the specification.
     private var latestDate: Instant? {
         objects.values.flatMap { members in
             ["purchaseDate", "originalPurchaseDate", "revocationDate"].compactMap { name in
@@ -177,7 +177,7 @@ package struct JWSSpecification: Sendable {
             original: original, productID: productID, end: value("expiresDate", in: own).flatMap(Self.date))
     }
 
-    /// A UUID that other specifications do not have, and the same one does (RFC 9562, 5.8).
+    /// A UUID made from the specification (RFC 9562, 5.8).
     private var notificationUUID: String {
         get throws(MintingError) {
             var bytes = Array(try SignatureDigest.sha256.digest(of: json).prefix(16))

@@ -30,7 +30,7 @@ public struct MintingError: Error, Hashable, Sendable {
     /// The reason.
     public let code: Code
 
-    /// Creates the error of a reason, such as for a fake of one's own.
+    /// Creates an error with a reason, such as for your own fake.
     public init(code: Code) { self.code = code }
 
     package static let algorithmUnavailable = Self(code: .algorithmUnavailable)

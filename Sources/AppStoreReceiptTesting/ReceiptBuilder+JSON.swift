@@ -10,11 +10,11 @@ extension ReceiptBuilder {
     /// ```
     ///
     /// The output of that command is accepted unchanged. Dates are RFC 3339, and octets are hexadecimal. A field that
-    /// is missing or `null` is not written, except that the type is `Production`, and the creation date is the latest
-    /// date of a purchase or a cancellation, and not before ``defaultCreationDate``. A product type is a number or a
-    /// word such as `consumable`. Purchases and unknown attributes keep their order. A period of an auto-renewable
-    /// subscription without the key `web_order_line_item_id` has one that is made from its original transaction id, its
-    /// product and its end, so that a restored copy of the period has the same.
+    /// is missing or `null` is not written, except that the type defaults to `Production`, and the creation date to the
+    /// latest date of a purchase or a cancellation, but not before ``defaultCreationDate``. A product type is a number
+    /// or a word such as `consumable`. Purchases and unknown attributes keep their order. A period of an auto-renewable
+    /// subscription without the key `web_order_line_item_id` gets one made from its original transaction id, its
+    /// product and its end, so that a restored copy gets the same.
     ///
     /// - Parameter json: The JSON text.
     /// - Throws: The first fault in the text.
@@ -67,7 +67,7 @@ extension ReceiptBuilder.Purchase {
 private struct SpecificationReader {
     var receipt: ReceiptBuilder
     var unknownKeyOffset: Int?
-    /// What the value that is being read must be; `nil` outside of the value of a field.
+    /// What the current value must be; `nil` outside of a field's value.
     var expected: String?
     var hasBundleID = false
 
@@ -78,7 +78,7 @@ private struct SpecificationReader {
         Dictionary(uniqueKeysWithValues: rows.map { (UTF8Bytes("\($0.jsonKey)"), $0) })
     }
 
-    /// Where the receipt begins: in the member `receipt` of what the command prints, or at once.
+    /// The start of the receipt: the member `receipt`, as the command prints it, or the text.
     static func receiptOffset(_ json: Span<UInt8>) throws(JSONError) -> Int {
         var cursor = JSONCursor(json)
         var offset = 0
@@ -197,7 +197,7 @@ extension BuilderField {
 }
 
 extension JSONCursor {
-    /// Reads a number of Apple's, or a word.
+    /// Reads Apple's number, or a word.
     fileprivate mutating func readProductType() throws(JSONError) -> ProductType {
         guard try peekType() == .string else { return ProductType(receiptNumber: try readInt64()) }
         let word = try readString()

@@ -42,14 +42,14 @@ extension ReceiptBuilder {
         }
     }
 
-    /// What Apple writes in attributes that say nothing, by number.
+    /// Apple's attributes without information, by number.
     private static let emptyAttributes: [ReceiptAttribute] = [
         ReceiptAttribute(.unknownOpaque6, value: Array(filler.prefix(62))),
         ReceiptAttribute(.unknownOpaque7, value: Array(filler.suffix(56))), .integer(.unknownInteger14, 207),
         .utf8String(.unknownString20, ""),
     ]
 
-    /// The same of a purchase.
+    /// Those of a purchase.
     private static let emptyPurchaseAttributes: [ReceiptAttribute] =
         ([1709] + Array(1714...1718)).map { .utf8String(AttributeType(rawValue: $0), "") }
         + [.integer(AttributeType(rawValue: 1722), 0)]
@@ -74,7 +74,7 @@ extension ReceiptBuilder {
 }
 
 extension RecordWriter {
-    /// Adds those that come before an attribute by number.
+    /// Adds the attributes numbered below a row.
     fileprivate mutating func add(
         _ attributes: inout ArraySlice<ReceiptAttribute>, before row: AttributeType.Row
     ) {

@@ -195,7 +195,7 @@ extension ReceiptBuilder {
     package func signedData(by authority: TestCertificateAuthority) throws(MintingError) -> SignedDataBuilder {
         var signer = SignedDataBuilder.Signer(authority.leaf, digest: digest)
         signer.signedAttributes = signedAttributes
-        // Bare, as Apple writes it, there is only RSA.
+        // Only RSA has an identifier without digest.
         if !authority.leaf.key.isRSA { signer.signatureAlgorithm = nil }
         var builder = SignedDataBuilder(
             content: try payload(), certificates: Array(authority.certificates.prefix(embedsRoot ? 3 : 2)),

@@ -44,7 +44,7 @@ extension ReceiptSpecificationError: CustomStringConvertible {
 }
 
 extension ReceiptSpecificationError {
-    /// - Parameter expected: What the value that was being read must be.
+    /// - Parameter expected: What the value must be.
     init(_ error: JSONError, expected: String? = nil) {
         code =
             switch error.kind {

@@ -40,7 +40,7 @@ struct RecordWriter {
         add(type, valueCount: Self.integerCount(value)) { bytes in Self.append(integer: value, to: &bytes) }
     }
 
-    /// - Parameter isWrittenEmpty: whether no date is an empty string.
+    /// - Parameter isWrittenEmpty: whether `nil` is an empty string.
     mutating func addDate(_ type: AttributeType, _ date: Instant?, isWrittenEmpty: Bool = false) {
         guard let date else {
             if isWrittenEmpty { addText(type, "", tag: 0x16) }

@@ -2,7 +2,7 @@ package import SignatureTrust
 package import Instants
 import SpanASN1
 
-/// A certificate revocation list to be issued (RFC 5280, 5.1). Every part can be set, and set wrong on purpose.
+/// A certificate revocation list to issue (RFC 5280, 5.1). You can set every part, also to wrong values.
 package struct RevocationListSpecification: Hashable, Sendable {
     /// A certificate that its issuer revokes (RFC 5280, 5.1.2.6).
     package struct Entry: Hashable, Sendable {
@@ -17,7 +17,7 @@ package struct RevocationListSpecification: Hashable, Sendable {
         }
     }
 
-    /// The digest that the issuer signs over.
+    /// The issuer's digest algorithm.
     package var digest = SignatureDigest.sha256
     /// When the list is issued, and from when on its entries are revoked; whole seconds.
     package var thisUpdate: Instant
@@ -25,7 +25,7 @@ package struct RevocationListSpecification: Hashable, Sendable {
     package var nextUpdate: Instant
     /// The certificates that are revoked.
     package var entries: [Entry]
-    /// In the order written. One may be there twice.
+    /// In the order written. They may repeat.
     package var extensions: [CertificateSpecification.Extension] = [.authorityKeyIdentifier]
 
     package init(validity: ClosedRange<Instant>, entries: [Entry] = []) {

@@ -59,7 +59,7 @@ public struct SigningKey: Sendable {
             try ASN1Cursor.decode(info.span) { (input) throws(ASN1DecodingError) in
                 try input.read(.sequence) { (fields) throws(ASN1DecodingError) in
                     _ = try fields.read(.sequence)
-                    // The first content octet of the BIT STRING counts its unused bits: none.
+                    // The first content octet is the number of unused bits.
                     return [UInt8](copying: try fields.read(.bitString).content.extracting(droppingFirst: 1))
                 }
             }

@@ -15,8 +15,8 @@ import SpanASN1
 ///
 /// Nothing that it signs verifies under Apple's roots. A verifier pins whole certificates, not their names, and checks
 /// every signature from the receipt to a pinned root. Only Apple has the private keys of Apple's roots. The marker
-/// extensions are not secret: they state the purpose of a certificate, and count only below a trusted root. The
-/// opposite mistake is yours to avoid: never give a test root to a production verifier.
+/// extensions are not secret: they state the purpose of a certificate, and count only below a trusted root. Never give
+/// a test root to a production verifier.
 public struct TestCertificateAuthority: Sendable {
     /// The root. Pass ``trustAnchor`` to a verifier.
     public var root: SigningIdentity

@@ -13,10 +13,10 @@ extension TransactionReceiptBuilder {
     /// Dates are RFC 3339. A field that is `null` is not written. A missing field that Apple always writes has a
     /// default: the version is 4, the quantity 1, the application version 1.0, the item id 500000001, the purchase date
     /// ``ReceiptBuilder/defaultCreationDate``, the original purchase date the purchase date, and the original
-    /// transaction id the transaction id. A period of a subscription without the key `web_order_line_item_id` has one
-    /// that is made from its original transaction id, its product and its end. Other missing fields are not written.
-    /// The environment follows from the transaction id; `environment` and `environment_is_inferred` are ignored. The
-    /// keys in `unknown_keys` are written last.
+    /// transaction id the transaction id. A period of a subscription without the key `web_order_line_item_id` gets one
+    /// made from its original transaction id, its product and its end. Other missing fields are not written. The
+    /// environment follows from the transaction id; `environment` and `environment_is_inferred` are ignored. The keys
+    /// in `unknown_keys` are written last.
     ///
     /// - Parameter json: The JSON text.
     /// - Throws: The first fault in the text.

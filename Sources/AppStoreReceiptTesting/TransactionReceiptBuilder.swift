@@ -15,7 +15,7 @@ import StrictText
 /// ).signed(by: authority)
 /// ```
 ///
-/// A new builder has the fields of a purchase in production that is no subscription. You can set every field; `nil`
+/// A new builder has the fields of a production purchase other than a subscription. You can set every field; `nil`
 /// omits it. For anything else, change the bytes of ``purchaseInfo()``, and sign them with
 /// ``signatureBlob(over:by:digest:)``.
 public struct TransactionReceiptBuilder: Sendable {
@@ -72,7 +72,7 @@ public struct TransactionReceiptBuilder: Sendable {
     public var uniqueIdentifier: String? = "00008020-0000000000000001"
     /// The `identifierForVendor` of the device.
     public var uniqueVendorIdentifier: String?
-    /// Additional values, which are written last, even if their keys are there already.
+    /// Additional values, which are written last, even if their keys repeat.
     package var additionalValues: [Value] = []
 
     /// The environment that is not signed: `Sandbox`, or `nil` in production.

@@ -1,6 +1,6 @@
 import AppStoreReceipt
 
-/// What is so at a date.
+/// A history at a date.
 struct HistoryState {
     struct TransactionState {
         let transaction: PurchaseHistory.Transaction
@@ -36,7 +36,7 @@ struct HistoryState {
 }
 
 extension PurchaseHistory {
-    /// Returns what is so at a date, after everything that happened by then.
+    /// Returns the state at a date, after everything that happened by then.
     func state(at date: Instant) -> HistoryState {
         var state = HistoryState(
             date: date,
@@ -44,7 +44,7 @@ extension PurchaseHistory {
                 .init(transaction: $0, expiresDate: $0.expiresDate, appAccountToken: $0.appAccountToken)
             })
         let happened = events.indices.filter { events[$0].date <= date }
-        // What happened at one time happened in the order in which it was recorded.
+        // Events with the same date happened in the order of their recording.
         for index in happened.sorted(by: { (events[$0].date, $0) < (events[$1].date, $1) }) {
             state.apply(events[index])
         }
@@ -69,8 +69,7 @@ extension HistoryState {
         }.sorted { $0.transaction.purchaseDate < $1.transaction.purchaseDate }
     }
 
-    /// The transactions that make one period with another, also those that are not yet made: its own, and those that
-    /// added seats.
+    /// The transactions of another one's period, made or not: the period's own, and those that added seats.
     private func allTransactions(ofPeriodOf number: Int) -> [TransactionState] {
         let specification = transactions[number].transaction.specification
         let period = specification.addsTo ?? specification.purchase
@@ -80,7 +79,7 @@ extension HistoryState {
         }
     }
 
-    /// The transactions that make one period with another by the date.
+    /// The transactions of another one's period by the date.
     func transactions(ofPeriodOf number: Int) -> [TransactionState] {
         allTransactions(ofPeriodOf: number).filter(\.isMade)
     }
@@ -102,7 +101,7 @@ extension HistoryState {
                 // Added seats renew, too.
                 subscriptions[specification.original]?.renewalSeats = nil
             } else {
-                // A new period answers whatever was pending.
+                // A new period resolves pending changes.
                 subscriptions[specification.original] = specification.expiresDate == nil ? nil : SubscriptionState()
             }
         case .restore: transactions[event.transaction].isMade = true
@@ -117,7 +116,7 @@ extension HistoryState {
                     date: event.date, reason: reason, type: .fullRefund, percentage: 100_000)
             }
         case .accountToken(let token):
-            // It never changes periods that have ended, and what the app buys later has the app's token.
+            // Periods that have ended never change, and later purchases have the app's token.
             for index in transactions.indices {
                 let state = transactions[index]
                 guard state.transaction.specification.original == specification.original,

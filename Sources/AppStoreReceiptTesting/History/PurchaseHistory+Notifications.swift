@@ -21,9 +21,8 @@ extension PurchaseHistory {
 
     /// Returns the notifications that Apple would have sent by a date, in their order.
     ///
-    /// They include those that nobody's action causes: `EXPIRED` when a subscription ends, and `GRACE_PERIOD_EXPIRED`.
-    /// They do not include what the developer causes for many subscriptions at once, and what is not about purchases:
-    /// see ``JWSBuilder``.
+    /// They include those that no action causes: `EXPIRED` when a subscription ends, and `GRACE_PERIOD_EXPIRED`. They
+    /// exclude those about many subscriptions at once, and those that are not about purchases: see ``JWSBuilder``.
     public func notifications(through date: Instant) -> [Notification] {
         let caused = events.compactMap { event in
             event.notification.map { kind in

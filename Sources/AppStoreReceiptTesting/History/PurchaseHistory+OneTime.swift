@@ -69,8 +69,8 @@ extension PurchaseHistory {
     /// Records that the customer restored a transaction.
     ///
     /// The restored transaction has a new id, and keeps the original transaction id and the web order line item id. A
-    /// period keeps its purchase date; the purchase date of any other product is the date it was restored. A change of
-    /// one changes both.
+    /// period keeps its purchase date; the purchase date of any other product is the date it was restored. Changing
+    /// either changes both.
     ///
     /// - Parameters:
     ///   - transaction: The transaction to restore.
@@ -146,7 +146,7 @@ extension PurchaseHistory {
     public func sharedWithFamilyMember(customer: Int, from date: Instant) -> PurchaseHistory {
         var member = PurchaseHistory(bundleID: bundleID, environment: environment, customer: customer)
         member.cancelsUpgradedPeriodsInReceipts = cancelsUpgradedPeriodsInReceipts
-        // By the number in this history: the number in the member's.
+        // The numbers in the member's history by those in this one.
         var numbers: [Int: Int] = [:]
         var originals: [Int: Transaction] = [:]
         let end = state(at: .distantFuture)
