@@ -5,8 +5,8 @@ extension AppStoreVerifier {
     /// Verifies a receipt and returns its contents.
     ///
     /// - Parameters:
-    ///   - receipt: A receipt: binary, base64, PEM, or a JSON object with the member `receipt-data`; or one of these in
-    ///     what <doc:WhatClientsSend> lists.
+    ///   - receipt: A receipt: binary, base64, PEM, or a JSON object with the member `receipt-data`; or one of these as
+    ///     in <doc:WhatClientsSend>.
     ///   - applicationVersion: The version that the receipt's ``ReceiptContents/applicationVersion`` must equal, or
     ///     `nil` to accept any.
     ///   - deviceIdentifier: The device for which the receipt must have been made, or `nil` to accept any. See

@@ -74,8 +74,8 @@ public final class AppStoreVerifier: Sendable {
 
     /// Verifies evidence of any kind.
     ///
-    /// What clients are known to put around evidence is removed, unless ``VerificationPolicy/requiresStrictForm`` is
-    /// set: see <doc:WhatClientsSend>.
+    /// Known wrappers around evidence are removed, unless ``VerificationPolicy/requiresStrictForm`` is set: see
+    /// <doc:WhatClientsSend>.
     ///
     /// - Parameter evidence: A receipt (binary, base64 or PEM), a JWS in its compact serialization, a transaction
     ///   receipt (a property list or its base64), or a JSON object with one of them as its member `receipt-data`,

@@ -26,7 +26,7 @@ extension ArraySlice<UInt8> {
     /// The first characters between quotation marks; `nil` where there are none.
     func quoted(limit: Int) -> String? {
         guard !isEmpty else { return nil }
-        // Nothing but ASCII: other characters can break lines, hide or turn around what stands beside them.
+        // Only ASCII: other characters can break lines, and hide or reorder the text beside them.
         let text = String(decoding: prefix(limit), as: UTF8.self).unicodeScalars.map { $0.escaped(asASCII: true) }
             .joined()
         return "\"" + text + (count > limit ? "…\"" : "\"")

@@ -30,7 +30,7 @@ public struct SignerVerification: Hashable, Sendable {
     /// The wrappers around the evidence.
     var layers = Layers()
 
-    /// The names of what was around the evidence, outermost first, such as `unity`; empty if nothing was.
+    /// The names of the evidence's wrappers, outermost first, such as `unity`; empty if there are none.
     /// <doc:WhatClientsSend> lists them.
     public var unwrapped: [String] { layers.names }
 
@@ -42,7 +42,7 @@ public struct SignerVerification: Hashable, Sendable {
 }
 
 /// The JSON has the properties' names in lowercase with `_`, for logs and for storage. Dates are milliseconds since
-/// 1970. It says nothing of what was around the evidence, and cannot be decoded: only a verifier makes one.
+/// 1970. It omits the wrappers around the evidence, and cannot be decoded: only a verifier makes one.
 extension SignerVerification: Encodable {
     private enum CodingKeys: String, CodingKey {
         case authority, anchor, signer, digest

@@ -11,7 +11,7 @@ public struct VerificationError: Error, Hashable, Sendable {
     package let reason: Reason
     /// The signed part of a notification that was refused; `nil` if the evidence itself was refused.
     public let part: Part?
-    /// What was found out when the bytes were looked at again; `nil` if nothing was.
+    /// What a second examination of the bytes found; `nil` if nothing.
     let circumstances: Circumstances?
 
     package init(_ reason: Reason, part: Part? = nil) {
@@ -24,7 +24,7 @@ public struct VerificationError: Error, Hashable, Sendable {
         self.circumstances = circumstances
     }
 
-    /// The names of what was around the evidence, outermost first, such as `unity`; empty if nothing was.
+    /// The names of the evidence's wrappers, outermost first, such as `unity`; empty if there are none.
     /// <doc:WhatClientsSend> lists them.
     public var unwrapped: [String] { circumstances?.layers.names ?? [] }
 
@@ -103,7 +103,7 @@ extension VerificationError {
         case headerSyntax(JSONError)
         /// The header of a JWS is not one that Apple sends.
         case header(HeaderFault, offset: Int, CertificateCount? = nil)
-        /// A property list of a transaction receipt is malformed, or what it says is.
+        /// A property list of a transaction receipt, or a value in it, is malformed.
         case propertyList(PropertyListError, PropertyListPlace)
         /// The `signature` of a transaction receipt is malformed, or of a version that is not accepted.
         case signatureBlob(SignatureBlobFault, offset: Int)
@@ -239,7 +239,7 @@ extension VerificationError {
         return reason.offset.map { start + $0 }
     }
 
-    /// Whether the position of the fault is in a text that was decoded, and so none in the text that was received.
+    /// Whether the fault is in decoded text, so that it has no position in the received text.
     var isInDecodedText: Bool {
         guard let circumstances else { return false }
         return circumstances.start == nil && reason.isOfText && reason.offset != nil
@@ -304,7 +304,7 @@ extension VerificationError {
     }
 
     /// The value that was refused: the bundle id, the environment or the date of genuine evidence, or the part of the
-    /// configuration at fault; or how much of evidence arrived that was cut off, such as `3072 bytes`.
+    /// configuration at fault; or the size of truncated evidence that arrived, such as `3072 bytes`.
     ///
     /// It is `nil` if the value is not known to be signed. It can have any length and any characters. To log an error,
     /// use ``description`` or ``json``, which shorten and escape it.

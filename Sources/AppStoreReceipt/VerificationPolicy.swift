@@ -56,11 +56,11 @@ public struct VerificationPolicy: Sendable {
     ///
     /// Root certificates are not compared with it: choose those with ``AppStoreTrust``.
     public var distrusted: Set<Fingerprint> = []
-    /// A Boolean value that indicates whether to refuse evidence that is in something else, such as the JSON of Unity
-    /// IAP or a form; by default `false`.
+    /// A Boolean value that indicates whether to refuse evidence in a wrapper, such as the JSON of Unity IAP or a form;
+    /// by default `false`.
     ///
-    /// <doc:WhatClientsSend> lists what is known. In notifications and real-time requests, which Apple sends, nothing
-    /// but evidence is accepted in any case.
+    /// <doc:WhatClientsSend> lists the wrappers. Notifications and real-time requests, which Apple sends, are never
+    /// accepted in one.
     public var requiresStrictForm = false
     /// The limits on an input.
     public var limits = VerificationLimits()

@@ -8,8 +8,8 @@ public struct VerifierCounts: Hashable, Sendable {
     /// The number of inputs that were refused, by ``VerificationError/code``. The list of codes is fixed, and no input
     /// adds one.
     public let refused: [VerificationError.Code: UInt64]
-    /// The number of inputs from which something was removed that was around the evidence, by its name. An input with
-    /// two layers counts for both.
+    /// The number of inputs from which wrappers were removed, by the wrapper's name. An input with two layers counts
+    /// for both.
     public let unwrapped: [String: UInt64]
     /// The number of certificate chains that were found in the cache. It is always 0 with
     /// ``AppStoreTrust/storeKitTesting(_:)``.
@@ -39,7 +39,7 @@ final class VerifierCounters: Sendable {
     private let refused = NamedCount(name: "out-of-memory")
     private let unwrapped = NamedCount(name: Wrapper.jsonString.rawValue)
 
-    /// Runs `body` and counts its result, and what was around the evidence.
+    /// Runs `body`, and counts its result and the evidence's wrappers.
     func counting<Value>(
         _ body: () throws(VerificationError) -> Value, layers: (Value) -> Layers = { _ in Layers() }
     ) throws(VerificationError) -> Value {

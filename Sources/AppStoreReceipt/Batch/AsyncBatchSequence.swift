@@ -4,8 +4,7 @@ import Synchronization
 /// returns.
 ///
 /// Each iteration reads up to a maximum number of elements that are being worked on, or are done and not yet consumed.
-/// The work runs on threads of its own: it takes the processor, and the executor's threads are for all tasks of the
-/// process.
+/// The work runs on its own threads: it uses the processor, and all tasks of the process share the executor's threads.
 struct AsyncBatchSequence<Base: AsyncSequence & Sendable, Output: Sendable>: AsyncSequence, Sendable
 where Base.Element: Sendable, Base.Failure: Sendable {
     typealias Failure = Base.Failure

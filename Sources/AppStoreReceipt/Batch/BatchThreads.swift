@@ -13,7 +13,7 @@ final class BatchThreads: Sendable {
     }
 
     private let queue = Mutex(Queue())
-    /// By this, ThreadSanitizer sees the order of what the mutex guards, which it does not understand.
+    /// Shows ThreadSanitizer the order that the mutex imposes, which it does not understand.
     private let order = Atomic(0)
     private let available = DispatchSemaphore(value: 0)
     private let count: Int
@@ -32,7 +32,7 @@ final class BatchThreads: Sendable {
         }
     }
 
-    /// Does some work on a thread, soon; after ``finish()``, when the threads may have ended, at once on the caller's.
+    /// Runs work on one of the threads; after ``finish()``, when they may have ended, on the caller's.
     func run(_ work: @escaping @Sendable () -> Void) {
         let isQueued = withQueue { queue in
             if !queue.isFinished { queue.work.append(work) }

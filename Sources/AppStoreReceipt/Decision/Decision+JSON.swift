@@ -6,7 +6,7 @@ extension Decision {
     /// "refused":[{"index":…,"error":{…}},…]}`.
     ///
     /// The members before `accepted` are those of ``Entitlements/json``, and `error` is that of
-    /// ``VerificationError/json``. A piece that was in something else has `unwrapped`.
+    /// ``VerificationError/json``. A piece that was in a wrapper has `unwrapped`.
     public var json: String { json(for: .swift) }
 
     /// The same with advice for an audience.

@@ -19,7 +19,7 @@ public struct Decision: Sendable {
         public let error: VerificationError
     }
 
-    /// A piece of evidence, and what became of it.
+    /// A piece of evidence, and its outcome.
     package struct Piece: Sendable {
         package enum Outcome: Sendable {
             case verified(VerifiedEvidence)

@@ -1,6 +1,6 @@
 public import Instants
 
-// Where decisions meet evidence. The folder of `Entitlements` knows plain purchases alone.
+// Decisions on verified evidence. The folder of `Entitlements` uses plain purchases only.
 extension Entitlements {
     /// Decides what verified purchases give access to.
     ///

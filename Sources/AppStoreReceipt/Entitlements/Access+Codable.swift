@@ -1,15 +1,14 @@
 import SpanASN1
 import StrictText
 
-/// The JSON has ``Entitlements/Access/code`` as `access`, and what belongs to it:
-/// `{"access":"active","date":1751362200000}` or `{"access":"consumable","quantity":2}`. Dates are milliseconds since
-/// 1970.
+/// The JSON has ``Entitlements/Access/code`` as `access`, and its value: `{"access":"active","date":1751362200000}` or
+/// `{"access":"consumable","quantity":2}`. Dates are milliseconds since 1970.
 extension Entitlements.Access: Codable {
     private enum Key: String, CodingKey { case access, date, quantity }
 
     /// Decodes access, such as what your server granted last.
     ///
-    /// - Throws: `DecodingError` if the code is unknown, or what belongs to it is missing.
+    /// - Throws: `DecodingError` if the code is unknown, or its value is missing.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: Key.self)
         let code = try values.decode(String.self, forKey: .access)
@@ -31,7 +30,7 @@ extension Entitlements.Access: Codable {
         }
     }
 
-    /// Encodes the code, and what belongs to it.
+    /// Encodes the code and its value.
     public func encode(to encoder: any Encoder) throws {
         var values = encoder.container(keyedBy: Key.self)
         try values.encode(code, forKey: .access)
@@ -50,7 +49,7 @@ extension Entitlements.Access: Codable {
 }
 
 extension Entitlements.Access: CustomStringConvertible {
-    /// The code, and what belongs to it, such as `active until 2025-07-01T09:30:00Z`.
+    /// The code and its value, such as `active until 2025-07-01T09:30:00Z`.
     public var description: String {
         switch self {
         case .active(let date): "active until \(date)"

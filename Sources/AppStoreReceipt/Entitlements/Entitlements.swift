@@ -85,8 +85,8 @@ public struct Entitlements: Sendable {
         public let accessEndDate: Instant?
         /// How long a non-renewing subscription lasts; `nil` for any other product.
         ///
-        /// ``accessEndDate`` is its purchase date and this length, also if another one still runs then: two that
-        /// overlap, overlap. If yours follow each other, count them from the purchase dates.
+        /// ``accessEndDate`` is its purchase date plus this length, even if another one is still running: their times
+        /// overlap. If yours follow each other, count them from the purchase dates.
         public var length: Length? {
             guard purchase.productType == .nonRenewingSubscription else { return nil }
             return statedType?.lengthInDays.map(Length.days) ?? .unknown
@@ -113,28 +113,28 @@ public struct Entitlements: Sendable {
         /// there is none. Apple sends no notification then: decide again. It is not the end of access, which is
         /// ``accessEndDate``.
         public let nextChange: Instant?
-        /// The key of the purchase or period, under which it is granted once: at most 255 ASCII bytes that tell
-        /// environments and apps apart, too. It is `nil` if the evidence has no original transaction id.
+        /// The key of the purchase or period, under which it is granted once: at most 255 ASCII bytes that distinguish
+        /// environments and apps, too. It is `nil` if the evidence has no original transaction id.
         ///
-        /// It is the same whatever evidence is known, and in whatever order it arrives: restored transactions have it,
-        /// and so have the seats that were added to a period. Two periods have two keys, and so have the buyer and each
-        /// member. A purchase without a period is known by its product and its original transaction.
+        /// It does not depend on which evidence is known, or on its order: restored transactions share it, and so do
+        /// the seats that were added to a period. Two periods have two keys, and so have the buyer and each member. A
+        /// purchase without a period is known by its product and its original transaction.
         ///
-        /// The key of a period is that of its earliest known transaction. If an earlier one arrives, or if it turns out
-        /// whose the purchase is, the key that it had is among ``formerPurchaseKeys``.
+        /// The key of a period is that of its earliest known transaction. If an earlier one arrives, or if the owner
+        /// becomes known, the previous key is among ``formerPurchaseKeys``.
         ///
         /// Without a key, do not grant: ask for a transaction of StoreKit 2, which has one. Only receipts from Xcode
         /// are known to lack the id.
         public var purchaseKey: String? { (keys ?? PurchaseKeys(of: purchase))?.key.string }
-        /// The keys that the purchase can have had when less was known: those of its other transactions alone, those of
-        /// other dates (old receipts date a transaction by its restoration), and of a member's, those that they would
-        /// have as the buyer's. A receipt does not say who is a member.
+        /// The keys that the purchase may have had when less was known: those of its other transactions alone, those
+        /// for other dates (old receipts date a transaction by its restoration), and for a member's transactions, the
+        /// buyer's keys, because a receipt does not say who is a member.
         ///
         /// There are at most 64, those of this transaction first. Together, the items with one ``purchaseKey`` have
         /// all. None is the ``purchaseKey`` of another item.
         ///
-        /// If the same account was granted the purchase under one of them, it has the purchase already. If another
-        /// account was, that is another purchase: the buyer's, whose transaction a member's can resemble.
+        /// If the same account was granted the purchase under one of them, it already has the purchase. A grant to
+        /// another account is another purchase: the buyer's, which a member's transaction can resemble.
         public var formerPurchaseKeys: [String] { (keys ?? PurchaseKeys(of: purchase))?.former.map(\.string) ?? [] }
         /// The keys, where they do not follow from the ``purchase`` alone.
         var keys: PurchaseKeys?
@@ -203,12 +203,12 @@ public struct Entitlements: Sendable {
             purchases.map { Source($0.purchase, nil) }, renewals.map(\.renewal), date, clockAllowance, productTypes)
     }
 
-    /// Decides by all stored purchases, and leaves out what somebody else than Apple took back or gave to others.
+    /// Decides by all stored purchases, and excludes those that anyone but Apple revoked or transferred.
     ///
     /// An excluded purchase still ends the period it replaced.
     ///
-    /// - Parameter isLeftOut: Takes the items of one purchase or period, which its restored transactions share; `nil`
-    ///   to leave out nothing.
+    /// - Parameter isLeftOut: Returns whether to exclude the items of one purchase or period, with restored ones; `nil`
+    ///   excludes none.
     @_spi(Ledger)
     public init(
         trustingStored purchases: some Sequence<Purchase>, renewals: [SubscriptionRenewal], at date: Instant,
@@ -217,7 +217,7 @@ public struct Entitlements: Sendable {
         self.init(purchases.map { Source($0, nil) }, renewals, date, clockAllowance, productTypes, isLeftOut)
     }
 
-    /// - Parameter sources: The purchases, each with the verification of its evidence, which nothing here looks into.
+    /// - Parameter sources: The purchases, each with the verification of its evidence, which is only passed on.
     init(
         _ sources: [Source], _ renewals: [SubscriptionRenewal], _ date: Instant, _ clockAllowance: Duration,
         _ productTypes: ProductCatalog, _ isLeftOut: (([Item]) -> Bool)? = nil

@@ -9,9 +9,9 @@ struct Period {
 
     /// The indices of the transactions. The first was bought first.
     var transactions: [Int]
-    /// What was bought apart, if the buyer added seats: the transactions of each, with its restored copies.
+    /// The separate purchases if the buyer added seats, each with its restored copies.
     private var additions: [Period] = []
-    /// The first transaction, for what all have in common.
+    /// The first transaction, for shared values.
     let purchase: Purchase
     /// The product, for comparisons.
     let product: UTF8Bytes
@@ -27,7 +27,7 @@ struct Period {
     var graceEnd: Instant?
     /// The date of the revocation; `distantPast` if the date is not known.
     var revoked: Instant?
-    /// What a prorated refund has left of a consumable.
+    /// The rest of a consumable after prorated refunds.
     var remainingQuantity: Int?
     var isUpgraded: Bool
     /// The date a later period replaced this one; `distantPast` if the date is not known.
@@ -46,7 +46,7 @@ struct Period {
     /// Whether the signed quantity is the number of seats, and not of products.
     private var hasSeats: Bool { isOfSubscription || purchase.productType == .autoRenewableSubscription }
 
-    /// What was bought apart, the first one first: several if the buyer added seats.
+    /// The separate purchases, in order: several if the buyer added seats.
     var bought: [Period] { additions.isEmpty ? [self] : additions }
 
     /// Whether it was refunded or replaced before it began. It has replaced nothing.
@@ -119,7 +119,7 @@ extension Period {
         }
     }
 
-    /// Joins what was bought apart for one period, because the buyer added seats to it.
+    /// Joins separate purchases for one period, to which the buyer added seats.
     ///
     /// A refund ends access only if all of it is refunded
     /// ([`revokedSeatQuantity`](https://developer.apple.com/documentation/appstoreserverapi/revokedseatquantity)).
@@ -134,7 +134,7 @@ extension Period {
         revoked = revocations.count == bought.count ? revocations.max() : nil
         let evidenceEnds = bought.compactMap(\.evidenceEnd)
         evidenceEnd = evidenceEnds.count == bought.count ? evidenceEnds.max() : nil
-        // An extension moves the end of what was signed before it, and not of what was refunded.
+        // The end is in the latest signature, with extensions. A refunded purchase has none.
         let lasting = revoked == nil ? bought.filter { $0.revoked == nil } : bought
         let ends = lasting.compactMap { period in period.expires.map { (period.expiresSigned, $0) } }
         if let last = ends.max(by: <) { (expiresSigned, expires) = last }
@@ -170,7 +170,7 @@ extension Period {
         }
     }
 
-    /// The reason that an access which gives nothing has.
+    /// Returns the reason an access gives nothing.
     func reason(for access: Entitlements.Access) -> Entitlements.Reason? {
         switch access {
         case .active, .owned, .consumable: nil
@@ -183,7 +183,7 @@ extension Period {
         }
     }
 
-    /// What is left of the purchase. That a period has ended takes nothing back; a refund does, even after the end.
+    /// The remaining quantity. The end of a period does not reduce it; a refund does, even after the end.
     func quantity(at moment: Moment, _ access: Entitlements.Access) -> Int {
         switch access {
         case .consumable(let quantity): return max(0, quantity)
@@ -216,7 +216,7 @@ extension Period {
 }
 
 extension Purchase {
-    /// The end of the period. Only what lasts can end.
+    /// The end of the period; `nil` for a consumable.
     fileprivate var periodEnd: Instant? { productType == .consumable ? nil : expiresDate }
 
     /// The end of the evidence, with which access ends.

@@ -5,8 +5,8 @@ import StrictText
 struct Source {
     private(set) var purchase: Purchase
     let verification: SignerVerification?
-    /// The purchase dates that Apple signed, in other seconds than the purchase's: an old receipt has the date of the
-    /// last restoration.
+    /// The other purchase dates that Apple signed, each second once: an old receipt has the date of the last
+    /// restoration.
     private let otherDates: [Instant]
     private(set) var typeSource = Entitlements.TypeSource.evidence
 
@@ -49,8 +49,8 @@ struct Source {
     }
 }
 
-/// An identifier of an app's purchases, compared byte for byte. The sandbox never meets production, apps never meet
-/// each other, and members to whom seats are assigned meet neither the buyer nor each other.
+/// An identifier of an app's purchases, compared byte for byte. Different environments, apps, and members with assigned
+/// seats never share one, nor does such a member share the buyer's.
 private struct AppKey: Hashable {
     let environment: AppStoreEnvironment?
     let bundleID: UTF8Bytes?
@@ -70,7 +70,7 @@ private struct AppKey: Hashable {
         self.member = member
     }
 
-    /// The transaction, whose evidence need not say whose it is.
+    /// The transaction, whose evidence need not name its owner.
     init(transactionOf purchase: Purchase) {
         self.init(purchase.transactionID, of: purchase, productID: nil, member: nil)
     }
@@ -172,12 +172,12 @@ struct Periods {
             let purchase = source.purchase
             if let key = AppKey(sharedBy: purchase) {
                 if let period = periodsByID[key] {
-                    // Added seats are no copy of what was bought before.
+                    // Added seats are no copy of the earlier purchase.
                     if !purchase.isOneOfSeveral {
                         periods[period].add(purchase, index)
                         continue
                     }
-                    // A copy names no reason, and can come before what was bought at the same time.
+                    // A copy names no reason, and can precede a purchase of the same time.
                     if !periods[period].purchase.isOneOfSeveral, periods[period].start == purchase.purchaseDate {
                         let copies = periods[period].transactions
                         periods[period] = Period(purchase, index)
@@ -205,7 +205,7 @@ struct Periods {
         func root(_ key: AppKey) -> AppKey {
             var key = key
             while let parent = parents[key] {
-                // Each search halves the way of the next.
+                // Halves the path of later searches.
                 parents[key] = parents[parent] ?? parent
                 key = parent
             }
@@ -230,10 +230,10 @@ struct Periods {
         }
     }
 
-    /// Joins the periods of the buyer that are one, because seats were added to it.
+    /// Joins the buyer's periods that are one, to which seats were added.
     private mutating func joinAdditions() {
         guard transactions.contains(where: { $0.purchase.isOneOfSeveral }) else { return }
-        /// What can be one period: transactions with no other product between them.
+        /// Transactions that can be one period: no other product is between them.
         struct Key: Hashable {
             let original: AppKey
             let change: Int
@@ -249,7 +249,7 @@ struct Periods {
                 if product != period.product, !period.neverBegan { (product, change) = (period.product, change + 1) }
                 let purchase = period.purchase
                 guard var end = period.expires else { continue }
-                // What was upgraded had ended when Apple signed that.
+                // An upgraded period had ended when Apple signed it.
                 if period.isUpgraded { end = min(end, purchase.signedDate) }
                 guard period.start < end else { continue }
                 let original = AppKey(purchase.originalTransactionID, of: purchase, productID: purchase.productID)
@@ -290,7 +290,7 @@ struct Periods {
                 let other = next.map { periods[$0].product != periods[index].product } ?? false ? next : nextOther
                 periods[index].replaced =
                     periods[index].replacedBeforeStart ?? replacement(of: index, next: next, nextOther: other)
-                // An upgrade is why it was cancelled. A revocation without a date counts always.
+                // The upgrade cancelled it. A revocation without a date always counts.
                 if periods[index].isUpgraded, periods[index].revoked == .distantPast {
                     periods[index].replaced = .distantPast
                 }
@@ -327,7 +327,7 @@ struct Periods {
             guard let next, let expires = period.expires, periods[next].start < expires else { return nil }
             return periods[next].start
         }
-        // Only an upgrade begins within the period it follows. That of the same product is a renewal, unless Apple says
+        // Only an upgrade begins within the previous period. One of the same product is a renewal, unless Apple says
         // otherwise.
         var replaced = start(nextOther)
         if period.isUpgraded || period.revoked.map({ $0 > .distantPast }) ?? false, let start = start(next) {
@@ -356,7 +356,7 @@ struct Periods {
             let key = Key(environment: renewal.environment, id: UTF8Bytes(renewal.originalTransactionID))
             guard let apps = subscriptionsByID[key] else { continue }
             let named = renewal.bundleID.map { apps[UTF8Bytes($0)] }
-            // Without an app, it is nobody's if two apps have the id.
+            // Without an app, ignore it if two apps have the id.
             if let subscription = named ?? (apps.count == 1 ? apps.values.first : nil) {
                 renewals[subscription] = renewal
             }
@@ -395,7 +395,7 @@ struct Periods {
             let keys = sources.count == 1 && sources[0].hasOneDate ? [] : PurchaseKeys.keys(of: sources)
             let keysByTransaction = Dictionary(uniqueKeysWithValues: zip(period.transactions, keys))
             let seats = period.seats(at: moment, transactions)
-            // What is signed can be any number.
+            // Any number can be signed.
             let periodSeats = seats?.reduce(0) { sum, seats in
                 let (sum, isTooLarge) = sum.addingReportingOverflow(seats)
                 return isTooLarge ? .max : sum
@@ -423,8 +423,8 @@ struct Periods {
         )
     }
 
-    /// Removes former keys that another purchase has now, which would be granted again and again: a member's can have
-    /// been granted as the buyer's, and restored transactions of several periods can have had one date.
+    /// Removes former keys that another purchase has now, which would be granted repeatedly: a member's may have been
+    /// granted as the buyer's, and restored transactions of several periods may have had one date.
     private func separateKeys(of items: inout [Entitlements.Item?]) {
         guard items.contains(where: { $0.map { $0.keys != nil || $0.purchase.canHaveFormerKeys } ?? false })
         else { return }
@@ -442,7 +442,7 @@ struct Periods {
         let begun = order.filter { moment.hasBegun(periods[$0].start) }
         guard let current = begun.last(where: { item($0).access.givesAccess }) ?? begun.last else { return nil }
         let period = periods[current]
-        // A receipt does not say whose a period is: another period can say that all are a member's.
+        // A receipt does not name the owner: another period can show that all are a member's.
         let isOfBuyer = order.allSatisfy { periods[$0].transactions.allSatisfy { transactions[$0].purchase.isOfBuyer } }
         let isActive = item(current).access.givesAccess
         var expiry: Instant

@@ -1,8 +1,8 @@
 import Instants
 import StrictText
 
-/// The place of a purchase among others: by purchase date, then by end, then by identifiers, so that the order of the
-/// evidence decides nothing.
+/// The sort key of a purchase: purchase date, then end, then identifiers, so that the order of the evidence decides
+/// nothing.
 ///
 /// It is made once for each purchase, and compared often.
 struct PurchaseOrder {
@@ -22,11 +22,11 @@ struct PurchaseOrder {
     }
 }
 
-/// The place of evidence about a transaction or a subscription: by the date of its signature.
+/// The sort key of evidence about a transaction or a subscription: the date of its signature, then its contents.
 ///
-/// Purchases signed together are ordered so that a revocation, the larger part of two, an upgrade and the larger values
-/// count, and then by their text without the price, which decides nothing. The longer text of renewal information
-/// counts, at last with its price: an earlier version of this library stored fewer of its values.
+/// Of purchases signed together, a revocation, the larger of two, an upgrade and larger values count, and then their
+/// texts decide, without the price. The longer text of renewal information counts, at last with its price: an earlier
+/// version of this library stored fewer values.
 struct SignatureOrder {
     private let values: (Instant, Int64, Int64, Int64, Int64, Int64)
     private let text: [UInt8]
@@ -64,14 +64,14 @@ struct SignatureOrder {
 }
 
 extension SubscriptionRenewal {
-    /// Returns whether the other counts, of two about one subscription: the one that Apple signed later.
+    /// Returns whether another one about the same subscription counts instead: Apple signed it later.
     @_spi(Ledger) public func isSuperseded(by other: SubscriptionRenewal) -> Bool {
         SignatureOrder(self) < SignatureOrder(other)
     }
 }
 
 extension Purchase {
-    /// Takes what a later signature says of a revocation: its facts count together.
+    /// Takes the revocation of a later signature, whose values count together.
     mutating func mergeRevocation(_ later: Purchase) {
         if later.isRevoked == false {
             isRevoked = false
@@ -88,13 +88,13 @@ extension Purchase {
         }
     }
 
-    /// Whether the evidence would say that only a part was revoked. A receipt, which does not say whether the purchase
-    /// was upgraded either, would not.
+    /// Whether the evidence can say that only a part was revoked. A receipt cannot, nor can it say whether the purchase
+    /// was upgraded.
     private var saysRevokedPart: Bool { isUpgraded != nil || revocationType != nil || revocationPercentage != nil }
 }
 
-/// The place of a price among those that Apple signed for a transaction: by the date of its signature, and then by its
-/// values. A purchase without a price comes before one with a price.
+/// The sort key of a price among those that Apple signed for a transaction: the date of its signature, then its values.
+/// A purchase without a price comes before one with a price.
 private struct PriceOrder {
     private let values: (isKnown: Int, date: Instant, price: Int64)
     private let names: (currency: UTF8Bytes, storefront: UTF8Bytes)
@@ -109,7 +109,7 @@ private struct PriceOrder {
         names = (Self.order(purchase.currency), Self.order(purchase.storefront))
     }
 
-    /// No name comes before an empty one.
+    /// `nil` precedes an empty name.
     private static func order(_ name: String?) -> UTF8Bytes { UTF8Bytes(name.map { " " + $0 } ?? "") }
 
     static func < (lhs: Self, rhs: Self) -> Bool {
@@ -118,7 +118,7 @@ private struct PriceOrder {
 }
 
 extension Purchase {
-    /// Takes the price, the currency and the storefront of the two that count, which count together.
+    /// Takes the price, the currency and the storefront of the purchase whose price counts.
     ///
     /// - Parameter signedDate: The date of the signature after the merge.
     @_spi(Ledger) public mutating func mergePrice(_ other: Purchase, signedDate: Instant) {
@@ -131,7 +131,7 @@ extension Purchase {
         priceSignedDate = date == signedDate ? nil : date
     }
 
-    /// Takes the price, the currency and the storefront, or the want of them.
+    /// Takes the price, the currency and the storefront; `nil` removes them.
     @_spi(Ledger) public mutating func takePrice(of other: Purchase?) {
         (price, currency, storefront) = (other?.price, other?.currency, other?.storefront)
         priceSignedDate = other?.priceSignedDate

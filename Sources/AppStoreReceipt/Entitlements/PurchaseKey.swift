@@ -4,7 +4,7 @@ import StrictText
 
 /// The keys of a purchase or period of one owner.
 struct PurchaseKeys: Hashable {
-    /// More keys of one transaction are not remembered.
+    /// The maximum number of former keys to keep.
     static let maximumFormerCount = 64
 
     let key: UTF8Bytes
@@ -16,7 +16,7 @@ struct PurchaseKeys: Hashable {
     }
 }
 
-/// The owner of a purchase, as far as its keys tell owners apart.
+/// The owner of a purchase, as far as keys distinguish owners.
 private enum Owner: Hashable {
     case buyer
     /// A member of a family. Apple has signed the app transaction since 2025; before, the member has an original
@@ -27,7 +27,7 @@ private enum Owner: Hashable {
     /// A member of a group, without an app transaction that Apple signed.
     case memberOfTransaction(id: UTF8Bytes)
 
-    /// As one transaction says it; `nil` if it is a receipt's.
+    /// A transaction's owner; `nil` if it is a receipt's.
     init?(_ purchase: Purchase) {
         switch purchase.ownershipType {
         case .familyShared?: self = .familyMember(appTransactionID: purchase.appTransactionID.map(UTF8Bytes.init))
@@ -40,7 +40,7 @@ private enum Owner: Hashable {
         }
     }
 
-    /// This owner, and those for whom the purchase was taken when less was signed.
+    /// This owner, and those assumed when less was signed.
     func known(by purchase: Purchase) -> [Owner] {
         switch self {
         case .buyer: [self]
@@ -99,8 +99,7 @@ extension PurchaseKeys {
 
     /// The owner of each transaction of a period.
     ///
-    /// A receipt names no owner. Its transactions are those of the buyer, if the period has others of the buyer, or of
-    /// the one member whose transactions the period has.
+    /// A receipt names no owner. Its transactions are the buyer's, unless all others of the period are one member's.
     private static func owners(of period: [Purchase]) -> [Owner] {
         let stated = period.map(Owner.init)
         let known = Set(stated.compactMap(\.self))
@@ -145,8 +144,8 @@ extension Purchase {
     /// It does not depend on what a receipt cannot say, on the line item, which some evidence lacks, or on the end,
     /// which an extension moves. A receipt has dates in seconds.
     ///
-    /// Old receipts date what was restored by the restoration, several periods alike. Of one that had ended by then,
-    /// only the end is known.
+    /// Old receipts give all restored periods the date of the restoration. Of one that had ended by then, only the end
+    /// is known.
     fileprivate func key(of owner: Owner, original: String? = nil, at date: Instant) -> UTF8Bytes? {
         var period = ""
         if let end = expiresDate?.secondsSince1970, productType?.renews ?? true {

@@ -11,8 +11,8 @@ extension Purchase {
 ///
 /// Apple signs a reason in each of them
 /// ([Apple's page](https://developer.apple.com/documentation/appstoreserverapi/additionaltransactionreason)).
-/// The one that was bought first can be known only as it was signed before. Two are therefore of one period if their
-/// dates overlap, and one of the two has a reason.
+/// The first may be known only from a signature before the addition. Two are therefore of one period if their dates
+/// overlap, and one of the two has a reason.
 struct SeatAdditions {
     /// Transactions of one period, as far as they are known.
     private struct Overlap {
@@ -39,7 +39,7 @@ struct SeatAdditions {
         let (start, end) = (dates.lowerBound.secondsSince1970, dates.upperBound.secondsSince1970)
         if isOneOfSeveral {
             var joined = Overlap(indices: [index], end: end, endOfSeveral: end)
-            // In this order, and the shorter list into the longer one, no list is copied.
+            // This order, and appending the shorter list, avoids copies.
             while var other = open.popLast() {
                 guard other.end > start else {
                     closed.append(other.indices)

@@ -86,7 +86,7 @@ struct EvidenceVerifiers: Sendable {
     let jws: JWSVerifier
     let transactionReceipts: TransactionReceiptVerifier
 
-    /// - Throws: Why an anchor cannot be used, with its index, or what libcrypto on this host cannot do.
+    /// - Throws: The reason an anchor cannot be used, with its index, or the host's fault.
     init(_ policy: VerificationPolicy, _ trust: AppStoreTrust) throws(SignatureTrustError) {
         try HostSelfTest.run(policy.algorithms)
         let engine = try TrustEngine(trust.base, algorithms: policy.algorithms, distrusted: policy.distrusted)

@@ -2,8 +2,8 @@ package import StrictText
 
 /// Contents of evidence, as all outputs show them: the signed parts of a notification come after it, not in it.
 package struct EvidencePart: Sendable {
-    /// The member of a verdict that it is: `receipt`, `transaction_receipt`, the raw value of a ``JWSKind``, or
-    /// `payload` for a JWS of no known kind.
+    /// Its member in a verdict: `receipt`, `transaction_receipt`, the raw value of a ``JWSKind``, or `payload` for a
+    /// JWS of no known kind.
     package let name: String
     /// What it is, for people to read.
     package let title: String

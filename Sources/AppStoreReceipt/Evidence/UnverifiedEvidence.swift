@@ -7,7 +7,7 @@ public struct UnverifiedEvidence: Sendable {
     /// The wrappers around the evidence.
     var layers = Layers()
 
-    /// The names of what was around the evidence, outermost first, such as `unity`; empty if nothing was.
+    /// The names of the evidence's wrappers, outermost first, such as `unity`; empty if there are none.
     /// <doc:WhatClientsSend> lists them.
     public var unwrapped: [String] { layers.names }
 
@@ -19,13 +19,13 @@ public struct UnverifiedEvidence: Sendable {
     /// Decodes evidence without verifying it: anyone can have written its contents.
     ///
     /// - Parameter input: Evidence that ``AppStoreVerifier/verify(_:)`` accepts.
-    /// - Throws: An error of any stage before the policy but the signature and the chain.
+    /// - Throws: An error of any stage before the policy, except the signature and the chain.
     public init(decoding input: some EvidenceSource) throws(VerificationError) {
         let received = ReceivedEvidence(input, VerificationLimits())
         self = try input._withEvidenceBytes { (bytes) throws(VerificationError) in try Self(received, in: bytes) }
     }
 
-    /// Returns evidence as it would have been sent alone: the bytes themselves, if nothing is around it that is known.
+    /// Returns evidence without its known wrappers; the bytes themselves if there are none.
     @_spi(Surfaces) public static func bytes(in received: [UInt8]) -> [UInt8] {
         Unwrapper.evidence(in: received, VerificationLimits())
     }

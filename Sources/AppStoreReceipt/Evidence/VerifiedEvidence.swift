@@ -145,7 +145,7 @@ extension VerifiedEvidence {
 }
 
 extension VerifiedEvidence {
-    /// The names of what was around the evidence, outermost first, such as `unity`; empty if nothing was.
+    /// The names of the evidence's wrappers, outermost first, such as `unity`; empty if there are none.
     /// <doc:WhatClientsSend> lists them.
     public var unwrapped: [String] { layers.names }
 

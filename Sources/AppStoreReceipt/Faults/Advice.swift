@@ -8,8 +8,8 @@ struct Advice: ExpressibleByArrayLiteral, ExpressibleByStringInterpolation, Send
         sentences = [Sentence(stringInterpolation: words)]
     }
 
-    /// Returns the sentences that apply to an audience, in its words. One that names a setting which the audience's
-    /// surface does not have is left out.
+    /// Returns the sentences that apply to an audience, in its words. Omits those that name a setting which the
+    /// audience's surface does not have.
     func text(for audience: Audience) -> String {
         sentences.compactMap { $0.text(for: audience) }.joined(separator: " ")
     }

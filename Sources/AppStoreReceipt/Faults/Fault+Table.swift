@@ -218,8 +218,8 @@ extension SignatureTrustError.Kind {
         func row(saying words: String? = nil, _ advice: @autoclosure @escaping @Sendable () -> Advice) -> Fault {
             Fault(rawValue, stage, .forger, words ?? explanation, advice)
         }
-        /// A receipt without the parts of one is as good as damaged. The certificates of a JWS are in its header, where
-        /// others put them.
+        /// A receipt without its required parts counts as damaged. In a JWS, its maker put the certificates into the
+        /// header.
         func structure() -> Fault {
             kind == .receipt && stage == .signature
                 ? Fault(rawValue, .container, .client, explanation, { .foreignStructure }) : row(.foreignStructure)
@@ -236,7 +236,7 @@ extension SignatureTrustError.Kind {
                 "Apple does not sign like this. Refuse the evidence, and log who sent it.",
                 .inSwift("If you narrowed `AlgorithmPolicy`, check your change."),
             ])
-        // The formats with a fixed size of the key, and the pinned intermediates, are those of transaction receipts.
+        // Only transaction receipts have fixed key sizes and pinned intermediates.
         case .keySizeMismatch:
             row(
                 saying: "the key does not have the size that the version of the transaction receipt requires",

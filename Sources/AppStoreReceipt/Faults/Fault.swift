@@ -2,7 +2,7 @@
 ///
 /// The rows stand in `Fault+Table.swift`. Everything that a surface says about an error comes from its row.
 @_spi(Surfaces) public struct Fault: Sendable {
-    /// The party at fault. Categories, statuses and what is worth another attempt follow from this alone.
+    /// The party at fault. Categories, statuses and retries follow from this alone.
     public enum Party: String, Sendable, CaseIterable {
         /// The client: other evidence can be accepted.
         case client
@@ -21,8 +21,7 @@
     public private(set) var party: Party
     /// A clause that says what is wrong.
     public let explanation: String
-    /// Advice is made when it is asked for: codes and categories are asked for more often, also where memory has run
-    /// out.
+    /// Advice is made on demand: codes and categories are needed more often, also when memory has run out.
     private let makeAdvice: @Sendable () -> Advice
 
     /// One or two sentences that say what to do, in the words of an audience.

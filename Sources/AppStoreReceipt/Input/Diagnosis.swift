@@ -1,7 +1,6 @@
 import StrictText
 
-// What was refused, and is no evidence: only after a refusal the bytes are looked at once more, to say what they are.
-// The result is an error in every case.
+// Names refused bytes that are no evidence. They are examined only after a refusal, and the result is always an error.
 
 /// What was found out about refused bytes.
 struct Finding: Hashable, Sendable {
@@ -19,7 +18,7 @@ struct Finding: Hashable, Sendable {
 }
 
 extension Unwrapper {
-    /// Names what is in a wrapper, or in none.
+    /// Names the fault, in a wrapper or not.
     func diagnosis(
         of reading: Reading, _ received: Span<UInt8>, isStrict: Bool, after fault: VerificationError
     ) -> VerificationError {
@@ -35,7 +34,7 @@ extension Unwrapper {
             guard !text.layers.isEmpty, case .input(let error) = fault.reason, error.kind != .invalidJSON else {
                 return fault
             }
-            // The wrapper is known: what is wrong is in it.
+            // The wrapper is known: the fault is inside.
             let inner = ReceivedEvidence(exactly: text.bytes.span, as: kind, limits)
             return inner.formFault(in: text.bytes.span).map { $0.within(text) } ?? fault
         }
@@ -56,7 +55,7 @@ extension UnwrappedText {
 }
 
 extension VerificationError {
-    /// What was found out about the bytes when they were looked at again.
+    /// What the second examination of the bytes found.
     struct Circumstances: Hashable, Sendable {
         /// The wrappers around the evidence.
         let layers: Layers
@@ -84,7 +83,7 @@ extension VerificationError {
 
     fileprivate func replaced(by finding: Finding, in text: UnwrappedText) -> VerificationError {
         let circumstances = Circumstances(layers: text.layers, start: text.start, detail: finding.detail)
-        // That the receipt ends early is known, and where. Now it is known by how much.
+        // The fault is known: the receipt ends early. Add by how much.
         if finding.kind == .truncated, case .container(let error) = reason, error.kind == .truncated {
             return VerificationError(reason, circumstances)
         }
@@ -92,8 +91,7 @@ extension VerificationError {
     }
 }
 
-/// The forms of what is no evidence, in the order in which they are looked for. Each takes time and memory linear in
-/// the text.
+/// The forms of input that is no evidence, in the order of the search. Each takes time and memory linear in the text.
 struct Diagnosis {
     private let unwrapper: Unwrapper
 
@@ -127,7 +125,7 @@ struct Diagnosis {
         return isDecoded ? nil : base64(text)
     }
 
-    /// A receipt or a JWS that ends with the text, which is that of JSON inside a string.
+    /// A receipt or a JWS in a JSON string that the text cuts off.
     func cutFinding(in text: Span<UInt8>) -> Finding? {
         guard !text.isEmpty else { return nil }
         let finding = text.hasBytes("ey", at: 0) ? jws(text, false) ?? base64(text) : base64(text)
@@ -200,7 +198,7 @@ struct Truncation: Hashable, Sendable {
     let arrived: Int
     let expected: Int
     let unit: Unit
-    /// Where something usually cuts at this length.
+    /// The usual cause of a cut at this length.
     let cut: Cut?
 
     /// - Parameter textCount: The number of bytes of the text.
@@ -211,7 +209,7 @@ struct Truncation: Hashable, Sendable {
         cut = Cut(textCount) ?? (unit == .bytes ? Cut(arrived) : nil)
     }
 
-    /// The lengths at which something usually cuts.
+    /// Usual lengths of cuts.
     enum Cut: Int, CaseIterable {
         case column255 = 255
         case line1024 = 1024
@@ -272,14 +270,14 @@ extension Span<UInt8> {
         ["<!doctype", "<html", "<head", "<body", "<title", "<?xml", "<center"].contains { hasLetters($0, at: 0) }
     }
 
-    /// Whether the text is how a language writes that there is nothing, or an object.
+    /// Whether the text is a language's word for no value, or for an object.
     fileprivate var isLeakedToken: Bool {
         let tokens = ["null", "undefined", "nil", "none", "nan", "(null)", "<null>", "[object object]"]
         return tokens.contains { $0.utf8.count == count && hasLetters($0, at: 0) } || isDataDescription
     }
 
-    /// Where the text has what a language writes around a string, or what a person leaves of evidence; `nil` if it has
-    /// neither.
+    /// The position of a language's syntax around a string, or of an ellipsis or a curly quote in evidence; `nil`
+    /// without any.
     fileprivate var leakedOffset: Int? {
         for prefix in ["optional(", "b'", "b\"", "bearer ", "some(", "'", "data("] where hasLetters(prefix, at: 0) {
             return 0
@@ -355,7 +353,7 @@ extension Span<UInt8> {
             let byte = self[index]
             switch byte {
             case .carriageReturn, .lineFeed, .tab, .backslash: continue
-            // A form makes a space of `+`.
+            // Forms turn `+` into a space.
             case .space, .plus, UInt8(ascii: "-"): letters.append(.plus)
             case .slash, UInt8(ascii: "_"): letters.append(.slash)
             default:

@@ -1,14 +1,14 @@
 import StrictText
 
-/// What a JSON text is that is no evidence, by the names in it and by the strings that are evidence.
+/// Classifies JSON that is no evidence, by its names and by strings that are evidence.
 struct JSONSurvey {
-    /// How deep objects and arrays are looked into.
+    /// The maximum depth of the search.
     private static let maximumDepth = 8
     /// The length limit of a reported pointer to a member, in bytes.
     private static let maximumPointerCount = 256
 
     private let unwrapper: Unwrapper
-    /// The names and indices on the way to the value.
+    /// The path to the value: names and indices.
     private var way: [[UInt8]] = []
     private var arrayDepth = 0
     private var evidence: (bytes: [UInt8], pointer: [UInt8]?, offset: Int, isInArray: Bool)?
@@ -100,7 +100,7 @@ struct JSONSurvey {
         isGooglePlay =
             isGooglePlay || bytes.span.isGooglePlay
             || ["GooglePlay", "google_play", "android-playstore"].contains { bytes.span.hasSameBytes(as: $0) }
-        // What is wrong with a member that is read, its reader says.
+        // The reader of this member reports its fault.
         if way.count == 1, Self.isRead(way[0]) { return }
         guard let found = found(in: bytes) else { return }
         guard let first = evidence else {
@@ -125,7 +125,7 @@ struct JSONSurvey {
         return text.bytes
     }
 
-    /// The way as a JSON Pointer (RFC 6901); `nil` if it is too long.
+    /// The path as a JSON Pointer (RFC 6901); `nil` if it is too long.
     private var pointer: [UInt8]? {
         var pointer: [UInt8] = []
         for name in way {
@@ -144,7 +144,7 @@ struct JSONSurvey {
 }
 
 extension Span<UInt8> {
-    /// The position after the quotation mark of a string of JSON that the text does not end; `nil` if it ends all.
+    /// The position after the quotation mark of a JSON string that the text cuts off; `nil` if there is none.
     fileprivate var startOfOpenString: Int? {
         var start: Int?
         var position = 0

@@ -30,7 +30,7 @@ extension ReceivedEvidence {
                 for kind in EvidenceKind.recognizable { limit = max(limit, kind.maximumByteCount(limits)) }
                 try ReceiptText.checkCount(of: input, limit)
                 for kind in EvidenceKind.recognizable where kind.isBeginning(of: input) { return .text(kind) }
-                // Here, and not below: an object can contain what is larger than a receipt.
+                // Not in `ofReceipt`, whose limit can be lower than that of other evidence.
                 if let start = ReceiptText(input).startOfObject { return .object(start: start) }
             }
             return try ofReceipt(input, limits)

@@ -14,7 +14,7 @@ package struct ReceivedEvidence: Sendable {
     private let place: Range<Int>?
     private var decoded: [UInt8]
     private let fault: VerificationError?
-    /// The only kind that the caller accepts, with which what is in a wrapper is read; `nil` for any.
+    /// The only kind that the caller accepts, also in a wrapper; `nil` for any.
     private var acceptedKind: EvidenceKind?
     /// Whether the evidence may be in a wrapper. Evidence of a kind that only Apple's server sends may not.
     private var mayBeWrapped = false
@@ -63,7 +63,7 @@ package struct ReceivedEvidence: Sendable {
         return decoded
     }
 
-    /// Whether the content has the form of its kind as far as nothing is verified.
+    /// Whether the content has the form of its kind, without verification.
     ///
     /// - Parameter input: The bytes that were received.
     func hasForm(in input: Span<UInt8>) -> Bool {
@@ -113,8 +113,8 @@ extension ReceivedEvidence {
         mayBeWrapped = kind == nil || kind == .receipt
     }
 
-    /// Calls `body` with the evidence. If its form is at fault, the received bytes are read again: what is in a wrapper
-    /// that is known is evidence as if it had been sent alone, and what is no evidence gets its name.
+    /// Calls `body` with the evidence. If its form is at fault, the received bytes are read again: evidence in a known
+    /// wrapper counts as if it had been sent alone, and other input gets a name.
     ///
     /// - Parameters:
     ///   - input: The bytes that were received.
@@ -193,7 +193,7 @@ extension VerificationPolicy {
 extension VerificationError {
     /// Whether the evidence cannot be read in the form in which it was received, and is not too large to be read.
     fileprivate var isOfForm: Bool {
-        // What Apple has signed around it is in order.
+        // The form of its notification is valid.
         guard part == nil else { return false }
         return switch reason {
         case .input(let error): error.kind != .inputTooLarge

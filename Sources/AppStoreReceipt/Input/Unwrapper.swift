@@ -39,10 +39,10 @@ package struct UnwrappedText: Sendable {
     }
 }
 
-/// Finds the evidence in what clients are known to put around it.
+/// Finds evidence in the wrappers that clients are known to use.
 ///
-/// What it finds is evidence as if it had been sent alone. Nothing is verified. Time and memory are linear in the size
-/// of the text: there are at most two layers, and the object that is read without a layer stands once in each.
+/// It counts as if it had been sent alone. Nothing is verified. Time and memory are linear in the size of the text:
+/// there are at most two layers, with at most one object that is no layer in each.
 package struct Unwrapper: Sendable {
     /// The only kind that the caller accepts; `nil` for any.
     let kind: EvidenceKind?
@@ -81,7 +81,7 @@ package struct Unwrapper: Sendable {
         case other(UnwrappedText)
     }
 
-    /// Returns evidence as it would have been sent alone: the bytes themselves if they have no wrapper that is known.
+    /// Returns evidence without its known wrappers; the bytes themselves if there are none.
     package static func evidence(in received: [UInt8], _ limits: VerificationLimits) -> [UInt8] {
         let unwrapper = Unwrapper(limits)
         guard !unwrapper.isEvidence(received.span), limits.allow(received.span),
@@ -104,8 +104,8 @@ package struct Unwrapper: Sendable {
         isEvidence(text.bytes.span) ? .evidence(text) : inside(text)
     }
 
-    /// - Parameter isMember: Whether the text was in a member of an object that is no layer. In it, such an object is
-    ///   one too many.
+    /// - Parameter isMember: Whether the text was in a member of an object that is no layer. Another such object in it
+    ///   is not read.
     private func inside(_ text: UnwrappedText, isMember: Bool = false) -> Reading {
         let content = text.bytes.span.contentRange
         guard !content.isEmpty else { return .other(text) }
@@ -119,13 +119,13 @@ package struct Unwrapper: Sendable {
         return reading
     }
 
-    /// Returns what a text that is no object has in it, and where; `nil` if it is of no known form.
+    /// Returns the content of a text that is no object, and where; `nil` for an unknown form.
     private static func unwrap(
         _ text: Span<UInt8>, _ content: Range<Int>
     ) -> (wrapper: Wrapper, bytes: [UInt8], offset: Int?)? {
         let trimmed = text.extracting(content)
         if trimmed[0] == .quotationMark {
-            // A text that is not JSON is none of the others either: they do not begin so.
+            // No other form begins with a quotation mark.
             let string = try? JSONCursor.decode(text, from: content.lowerBound) { (cursor) throws(JSONError) in
                 let string = try cursor.readString()
                 return (string.bytes, string.hasEscapes ? nil : string.offset + 1)
@@ -200,7 +200,7 @@ package struct Unwrapper: Sendable {
         }
     }
 
-    /// Reads a member; `nil` for one that says nothing.
+    /// Reads a member; `nil` if empty or too deep.
     private func read(_ string: borrowing JSONString, _ index: Int, in text: UnwrappedText) -> Reading? {
         guard !string.raw.isEmpty else { return nil }
         let offset = string.hasEscapes ? nil : string.offset + 1
@@ -266,12 +266,12 @@ private struct ObjectSurvey {
             let wrappers = Wrapper.members[index].wrappers
             return found[index] != nil && (wrappers.isEmpty || wrappers.contains { rows.contains($0) })
         }
-        // The reader of the object refuses what is no evidence beside evidence, in members of its own.
+        // The reader of the object refuses other text beside evidence in its own members.
         let isPlain = members.contains { Wrapper.members[$0].wrappers.isEmpty }
         if isRepeated || hasOther && isPlain { return .other(object) }
         if isAmbiguous { return .ambiguous(object) }
         guard let first = members.first, let evidence = found[first] else {
-            // Which of several texts was meant to be the evidence, nobody knows.
+            // Of several texts, it is unknown which was meant as evidence.
             return .other(otherCount == 1 ? other ?? object : object)
         }
         let isSame = members.allSatisfy { index in

@@ -1,6 +1,6 @@
 import StrictText
 
-/// What clients are known to put around evidence. Each is one case and one row; the names are in the JSON and in
+/// The wrappers that clients put around evidence. Each is one case and one row; the names are in the JSON and in
 /// metrics.
 package enum Wrapper: String, Sendable, CaseIterable {
     // Texts

@@ -12,7 +12,7 @@ enum JOSEHeader {
 
     private static let members = JSONMembers<Member>()
 
-    /// Makes the table of names, which otherwise its first use makes.
+    /// Makes the table of names before its first use.
     static func makeTable() { _ = members }
 
     static func certificates(in header: [UInt8], count: Int) throws(VerificationError) -> CertificateSequence {

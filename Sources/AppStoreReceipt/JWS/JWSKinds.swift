@@ -36,7 +36,7 @@ extension JWSKind {
     }
 }
 
-/// The payload of a JWS whose kind is not known before, read once.
+/// The payload of a JWS of any kind, read once.
 ///
 /// The kind is known after all names were read. Until then, each member is kept for the kinds that have it. The kinds
 /// share few names.

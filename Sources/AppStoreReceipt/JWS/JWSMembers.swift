@@ -158,10 +158,10 @@ enum JWSValueType: Sendable {
 protocol JWSMember: RawRepresentable<String>, CaseIterable, Hashable, Sendable {
     static var names: JSONMembers<Self> { get }
     var valueType: JWSValueType { get }
-    /// Whether nothing is decided by the member. If its value has another type, it is unknown, and the payload is not
+    /// Whether the member decides nothing. If its value has another type, it is unknown, and the payload is not
     /// refused.
     var isInformative: Bool { get }
-    /// The values that this version knows; `nil` if the member's values are none of an enumeration.
+    /// The values that this version knows; `nil` if the member is no enumeration.
     var knownValues: KnownValues? { get }
 }
 

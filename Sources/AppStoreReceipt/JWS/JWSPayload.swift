@@ -22,7 +22,7 @@ public struct Verified<Payload: JWSPayload>: Hashable, Sendable {
     public let payload: Payload
     /// The signer and the date of the verification.
     public let verification: SignerVerification
-    /// The values missing from the payload that its notification names.
+    /// The values that the payload lacks and its notification names.
     let inherited: JWSSubject?
 
     /// Accesses a property of the payload, such as `verified.productID`.
@@ -54,7 +54,7 @@ struct JWSSubject: Hashable {
     var environment: AppStoreEnvironment?
     /// The environment as Apple wrote it, if it is unknown.
     private(set) var environmentName: UTF8Bytes?
-    /// Whether what is missing is no reason to refuse the payload.
+    /// Whether its values may be missing.
     var mayBeMissing = false
 
     init(
@@ -139,7 +139,7 @@ extension AppStoreNotification: JWSClaims {
         let contents: [(any NotificationContents)?] = [data, appData, summary, externalPurchaseToken]
         let subjects = contents.compactMap { $0?.subject }
         if !subjects.allSatisfy(\.isEmpty) { return subjects }
-        // Apple's signature is all that such a notification has. With something to decide, it would be another app's.
+        // No known member names an app. With signed parts to decide on, it could be another app's.
         let others = NotificationSubjects(object)
         return others.hasSignedParts ? [JWSSubject()] : others.subjects
     }

@@ -30,14 +30,14 @@ package struct JWSSpecifiedMember: Sendable {
 package struct JWSSpecificationNotes: Sendable {
     /// The names that Apple does not document, and their places. Their values are as they are in the text.
     package var unknownMembers: [(name: String, offset: Int)] = []
-    /// What the value that is being read must be; `nil` outside of such a value.
+    /// What the current value must be; `nil` outside of such a value.
     package var expected: String?
 
     package init() {}
 }
 
 extension JWSValueType {
-    /// What a specification can have for it.
+    /// What its value must be, in words.
     fileprivate var expectation: String {
         switch self {
         case .string, .jws: "a string"

@@ -210,7 +210,7 @@ extension JWSClaims {
         return nil
     }
 
-    /// The error of a payload that cannot be decoded. Only then it is read again, to name the member that is missing.
+    /// The error of a payload that cannot be decoded. Reads it again to name a missing member.
     fileprivate static func failure(_ error: JSONError, in text: [UInt8]) -> VerificationError {
         guard error.kind == .missingMember, let members = try? JWSMembers<Member>(decoding: text) else {
             return VerificationError(.members(error))
@@ -239,7 +239,7 @@ extension JWSClaims {
 }
 
 extension VerificationPolicy {
-    /// Checks whom a genuine payload concerns, and when it was signed.
+    /// Checks the app, environment and date of a genuine payload.
     fileprivate func check(_ payload: some JWSClaims, of subjects: [JWSSubject]) throws(VerificationError) {
         for subject in subjects { try check(subject) }
         guard let signed = payload.signedDate else {
@@ -269,7 +269,7 @@ extension VerificationPolicy {
         }
     }
 
-    /// Checks what a payload names, and requires nothing.
+    /// Checks the named values. None is required.
     private func checkNames(of subject: JWSSubject) throws(VerificationError) {
         if let bundleID = subject.bundleID { try checkBundleID(bundleID) }
         if subject.environment != nil || subject.environmentName != nil {

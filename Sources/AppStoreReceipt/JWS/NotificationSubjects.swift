@@ -12,7 +12,7 @@ struct NotificationSubjects {
         do throws(JSONError) {
             try JSONCursor.decode(Array(object.text.utf8).span) { (cursor) throws(JSONError) in try read(&cursor) }
         } catch {
-            // A number that is no identifier is read by no rule, so it may be anything.
+            // An unreadable identifier: refuse the notification, as with signed parts.
             hasSignedParts = true
         }
     }

@@ -31,7 +31,7 @@ extension VerifiedNotification {
 
 /// The places of values that this version does not know.
 ///
-/// Nothing is parsed for them but small objects: the values are where the verifier found the members.
+/// Only small objects are parsed again: the verifier has found the members' values.
 private struct UnknownValues {
     private var found: Set<UTF8Bytes> = []
 
@@ -61,7 +61,7 @@ extension JWSRecord {
     fileprivate static func findUnknownValues(_ text: [UInt8], at start: Int, _ found: (String) -> Void) {
         guard Member.allCases.contains(where: { $0.knownValues != nil }) else { return }
         var cursor = JSONCursor(text.span, from: start)
-        // One that decides nothing can be something else than an object.
+        // A member that decides nothing need not be an object.
         try? JWSMembers<Member>(text, &cursor).findUnknownValues(found)
     }
 }

@@ -54,7 +54,7 @@ package struct UnverifiedJWS: Sendable {
 }
 
 extension AppStoreNotification {
-    /// The JWS in it that are there, with the names of their members.
+    /// The JWS in it, with the names of their members.
     fileprivate var signedParts: [(name: VerificationError.Part, text: [UInt8])] {
         let parts: [(VerificationError.Part, [UInt8]?)] = [
             (.transactionInfo, data?.members.bytes(.signedTransactionInfo)),

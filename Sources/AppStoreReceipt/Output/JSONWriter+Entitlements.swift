@@ -27,7 +27,7 @@ extension Entitlements.Item {
         Purchase.identifiers.map(\.output) + decision.map(\.member) + Purchase.details.map(\.output)
     }
 
-    /// The members that are decided, or are there also without a value.
+    /// The members that are decided, or are `null` without a value.
     fileprivate static let decision: [OutputField<Self>] = [
         .text(
             "purchase_key",
@@ -89,7 +89,7 @@ extension Entitlements.Item {
         .text("storefront", "The country or region of the App Store, as an ISO 3166 code of three letters.") {
             $0.purchase.storefront
         },
-        // A stated length does not make the type less Apple's own.
+        // A stated length does not change the source of the type.
         .missing(
             "product_type_source", .word(.productTypeSource),
             "Who says the type of the product: the evidence, or only the option `product_types`."

@@ -107,7 +107,7 @@ extension JSONWriter {
         self.unwrapped(unwrapped)
     }
 
-    /// `"unwrapped":["unity"]`: the names of what was around the evidence, outermost first; nothing if nothing was.
+    /// `"unwrapped":["unity"]`: the names of the evidence's wrappers, outermost first; nothing without any.
     package mutating func unwrapped(_ names: [String]) {
         guard !names.isEmpty else { return }
         name("unwrapped")
@@ -127,8 +127,8 @@ extension JSONWriter {
 
     /// `"error":{"code":…,"stage":…,"category":…,"message":…,"advice":…,"member":…,"found":…,"expected":…,
     /// "part":…,"offset":…,"offset_in":…,"form":…,"path":…}`:
-    /// what is not known is left out, and what the policy expected for an audience that may not know it. `offset` is
-    /// `null` if the text was decoded in which the fault is.
+    /// unknown values are left out, and so is what the policy expected if the audience may not know it. `offset` is
+    /// `null` if the text with the fault was decoded.
     mutating func error(_ error: VerificationError, for audience: Audience) {
         let fault = error.fault
         object("error") { writer in

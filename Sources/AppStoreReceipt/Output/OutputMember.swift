@@ -34,7 +34,7 @@
     public let isOptional: Bool
     /// Whether a member without a value is `null`, and not missing.
     public var isNull = false
-    /// A sentence; empty for what the name says.
+    /// A sentence; empty if the name suffices.
     public let meaning: String
 
     @_spi(Surfaces) public init(_ name: String, _ kind: Kind, isOptional: Bool = false, _ meaning: String = "") {

@@ -2,8 +2,8 @@ import StrictText
 
 /// The UUID that an app sets for the account that makes a purchase (`appAccountToken`).
 ///
-/// Two tokens are equal if they differ in nothing but the case of letters: apps write UUIDs in uppercase, and Apple
-/// signs them in lowercase. With the module `AppStoreReceiptFoundation`, a token can be made from a `UUID`.
+/// Two tokens are equal if they differ only in the case of letters: apps write UUIDs in uppercase, and Apple signs them
+/// in lowercase. With the module `AppStoreReceiptFoundation`, a token can be made from a `UUID`.
 public struct AppAccountToken: Hashable, Sendable, CustomStringConvertible {
     /// The token in lowercase.
     public let description: String

@@ -5,8 +5,8 @@ import StrictText
 /// A purchase as a plain value, whatever evidence it came from.
 ///
 /// A ``VerifiedPurchase`` has one that was verified. The plain value is `Codable`, and can be made from the columns of
-/// a database. Its type does not show that it was verified, so it grants nothing until
-/// ``StoredPurchase/init(trusting:)-(Purchase)`` is told to trust it.
+/// a database. Its type does not show that it was verified, so it grants nothing until you trust it with
+/// ``StoredPurchase/init(trusting:)-(Purchase)``.
 ///
 /// A property that is optional is `nil` if the evidence cannot say it: receipts, for example, do not contain the
 /// account token.
@@ -302,7 +302,7 @@ extension Purchase: StoredRecord {
     /// The fields that JSON of entitlements shows before the decision.
     static let identifiers: [StoredField<Purchase>] = [
         .required("transaction_id", \.transactionID, merge: StoredField.unchanged),
-        // Its own id stands where a source has no original transaction id.
+        // A source without an original transaction id has its own here.
         .required("original_transaction_id", \.originalTransactionID) { purchase, later in
             if !later.originalTransactionID.hasSameBytes(as: later.transactionID)
                 || purchase.originalTransactionID.hasSameBytes(as: purchase.transactionID)
@@ -315,7 +315,7 @@ extension Purchase: StoredRecord {
 
     /// The fields that JSON of entitlements shows after the decision.
     static let details: [StoredField<Purchase>] = [
-        // A number that is not known does not take the place of a name.
+        // An unknown number does not replace a name.
         .optional("product_type", \.productType) { purchase, later in
             guard let type = later.productType else { return }
             let isUndone = later.isFromReceipt && !ProductType.known.contains(type)
@@ -335,7 +335,7 @@ extension Purchase: StoredRecord {
     /// The other fields.
     private static let others: [StoredField<Purchase>] = [
         .schema,
-        // A receipt knows no seats.
+        // Receipts have no seats.
         .optional("quantity", \.quantity) { purchase, later in
             let isUndone = !purchase.isFromReceipt && later.isFromReceipt
             guard !isUndone || purchase.productType != .autoRenewableSubscription else { return }
@@ -371,7 +371,7 @@ extension Purchase: StoredRecord {
         .optional("revocation_type", \.revocationType, merge: StoredField.unchanged),
         .optional("revocation_percentage", \.revocationPercentage, merge: StoredField.unchanged),
         .optional("upgraded", \.isUpgraded),
-        // What was stated first, since the purchase was decided by it.
+        // The first statement, by which the purchase was decided.
         .optional("stated_product_type", \.statedType) { purchase, later in
             purchase.statedType = purchase.statedType ?? later.statedType
         },

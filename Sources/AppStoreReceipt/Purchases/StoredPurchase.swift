@@ -6,7 +6,7 @@
 /// let now = Entitlements(stored: stored, renewals: [], at: .now)
 /// ```
 ///
-/// It is made from a ``VerifiedPurchase``, or by an initialiser that says what it trusts. It cannot be decoded: anyone
+/// It is made from a ``VerifiedPurchase``, or by an initializer that says what it trusts. It cannot be decoded: anyone
 /// who can write to your storage can make a plain ``Purchase``.
 @dynamicMemberLookup
 public struct StoredPurchase: Hashable, Sendable {

@@ -174,8 +174,8 @@ extension Purchase {
 }
 
 extension Purchase {
-    /// What transaction receipts cannot say is `nil`, revocations among it. They do not say when they were signed: not
-    /// before the purchase, so that any other evidence that contradicts one counts.
+    /// What transaction receipts cannot say, such as revocations, is `nil`. The purchase date stands in for the unknown
+    /// signing date, so that any evidence that contradicts one counts.
     fileprivate init(_ receipt: TransactionReceipt) {
         self.init(
             productID: receipt.productID, transactionID: receipt.transactionID,

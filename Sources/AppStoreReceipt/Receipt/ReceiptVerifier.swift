@@ -74,8 +74,8 @@ extension VerificationPolicy {
 }
 
 extension Receipt {
-    /// The first date in the receipt that is after its creation date; `nil` if there is none. (When a subscription or
-    /// the receipt expires may be later.)
+    /// The first date in the receipt that is after its creation date; `nil` if there is none. (Expiration dates may be
+    /// later.)
     fileprivate func date(after created: Instant) -> Instant? {
         // Attributes 8 and 18 may have fractions of a second, which 12 does not.
         func late(_ date: Instant?) -> Instant? {

@@ -1,6 +1,6 @@
 /// A receipt whose signature and certificate chain are valid, and which the policy accepts.
 ///
-/// Only an ``AppStoreVerifier`` makes one. There is no initialiser, and it cannot be decoded from storage. Code that
+/// Only an ``AppStoreVerifier`` makes one. There is no initializer, and it cannot be decoded from storage. Code that
 /// grants something should take this type.
 ///
 /// It says what Apple signed at ``ReceiptContents/creationDate``. It does not say what has happened since (refunds,

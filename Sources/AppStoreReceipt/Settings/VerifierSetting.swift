@@ -43,15 +43,15 @@ import StrictText
         public let kind: Kind
         /// A sentence that begins with a verb.
         let effect: String
-        /// What else is to be said on a command line, where values are words and files.
+        /// An addition for a command line, where values are words and files.
         var flagNote: String?
-        /// What else is to be said where verifyReceipt is answered.
+        /// An addition where verifyReceipt is answered.
         var serverNote: String?
-        /// What else is to be said in other languages.
+        /// An addition for other languages.
         var bindingNote: String?
         /// What the verifier does without the setting.
         var absent: String?
-        /// The same of a verifier by which products are granted, if it differs.
+        /// The same for a verifier that grants products, if it differs.
         var absentGranting: String?
         /// The values that can be read, for the error.
         let expected: String
@@ -247,7 +247,7 @@ extension VerifierSetting {
         }
     }
 
-    /// What stands for the value in the help of a command line; empty without a value.
+    /// The placeholder in the help of a command line; empty without a value.
     @_spi(Surfaces) public var flagValue: String { row.flagValue }
 
     /// The words that a command line takes, if it takes no others.

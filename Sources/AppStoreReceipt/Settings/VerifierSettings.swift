@@ -4,7 +4,7 @@ import StrictText
 
 /// The settings of a surface's verifier, value by value.
 @_spi(Surfaces) public struct VerifierSettings: Sendable {
-    /// What the verifier is for, which decides about what nobody said.
+    /// The purpose of a verifier, which determines its defaults.
     @_spi(Surfaces) public enum Purpose: Sendable {
         /// It checks what it is asked, and says what it did not check: the command and its reports.
         case inspecting
@@ -22,10 +22,10 @@ import StrictText
     private var issuers: [TransactionReceiptIssuer] = []
     /// The date at which the verifier's clock stands still, if it does.
     var clock: Instant?
-    /// The settings that were said.
+    /// The settings that were set.
     private var said: Set<VerifierSetting> = []
 
-    /// The surface whose names for the settings advice has.
+    /// The surface whose setting names advice uses.
     public var surface = Surface.c
 
     public init(_ purpose: Purpose) {
@@ -33,7 +33,7 @@ import StrictText
             bundleIDs: nil, environments: purpose == .granting ? [.production] : nil)
     }
 
-    /// Whether a setting has a value, or was said to have none.
+    /// Whether a setting has a value, or was set to none.
     public func has(_ setting: VerifierSetting) -> Bool { said.contains(setting) }
 
     /// Adds a value to a setting, or sets it.
@@ -50,7 +50,7 @@ import StrictText
         try add(setting.flagValue.isEmpty ? "true" : word, to: setting)
     }
 
-    /// Says that a setting is present and has no value, such as an empty list. It never means every app, or any age.
+    /// Sets a setting to no value, such as an empty list. It never means every app, or any age.
     public mutating func addNothing(to setting: VerifierSetting) throws(SettingFault) {
         switch setting {
         // The verifier has an error for each.
@@ -99,7 +99,7 @@ import StrictText
 }
 
 extension VerifierSettings {
-    /// What the settings mean, whatever the order and the words in which they were said.
+    /// The meaning of the settings, whatever their order and words.
     @_spi(Surfaces) public struct Meaning: Hashable, Sendable {
         private let bundleIDs: Set<UTF8Bytes>?
         private let appAppleID: UTF8Bytes?

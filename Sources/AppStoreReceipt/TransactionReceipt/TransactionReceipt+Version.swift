@@ -4,8 +4,8 @@ import SpanASN1
 extension TransactionReceipt {
     /// The versions of the signature of a transaction receipt.
     ///
-    /// Each has one digest algorithm, one size of keys, and one kind of certificates and of issuers. None of them is a
-    /// choice of the receipt's.
+    /// Each has one digest algorithm, one size of keys, and one kind of certificates and of issuers. A receipt chooses
+    /// none of them.
     @nonexhaustive
     public enum Version: Int, Hashable, Sendable, CaseIterable {
         /// RSA-1024 with SHA-1, seen from 2012 to 2015. See ``VerificationPolicy/allowsRSA1024TransactionReceipts``.

@@ -36,7 +36,7 @@ extension VerificationPolicy {
     /// Checks the contents of a genuine transaction receipt against the policy.
     fileprivate func check(_ receipt: TransactionReceipt) throws(VerificationError) {
         try checkBundleID(receipt.bundleID)
-        // It names none. A request for one is refused with the id that gives none.
+        // It names no environment. If its id implies none, the error has the id.
         try checkEnvironment(
             receipt.inferredEnvironment, named: environments.map { _ in receipt.transactionID })
         try checkAge(signedAt: receipt.purchaseDate, tooOld: .receiptTooOld, future: .receiptFromTheFuture)

@@ -36,7 +36,7 @@ struct VerifyReceiptRequest: Sendable {
             receiptData = .failure(error)
         }
         var evidence = ReceivedEvidence(receiptData: receiptData, limits)
-        // Which of two members is meant, nobody knows.
+        // It is unknown which of two members is meant.
         if !isRepeated { evidence.allowWrappers(as: nil) }
         self.evidence = evidence
         self.excludesOldTransactions = excludesOldTransactions
