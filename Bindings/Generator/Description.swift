@@ -70,7 +70,7 @@ enum Description {
     static let entitlement = Record(
         name: "Entitlement", summary: "What one transaction gives access to.",
         members: Entitlements.Item.members.map { member in
-            // Evidence can have a year that a language does not have.
+            // Some languages cannot express every year of evidence.
             guard case .date = member.kind else { return member }
             return OutputMember(member.name, member.kind, isOptional: true, member.meaning)
         })
@@ -114,8 +114,8 @@ enum Description {
     static let httpStatusMeaning =
         "The status to respond with: " + categories.map { "\($0.httpStatus)" }.formatted(last: "or") + "."
 
-    /// What a method returns beside records: summaries, and what the error in it is. The texts of JSON are as the
-    /// library returned them.
+    /// The results of methods beside records: their summaries, and the meaning of their errors. JSON is as the library
+    /// returned it.
     static let entitlements = (
         summary:
             "What the evidence of one customer gives access to. Refused pieces give access to nothing; the others count.",
@@ -127,7 +127,7 @@ enum Description {
         error: "The reason, if the answer has no receipt."
     )
 
-    /// What a verifier, or the library, can be asked.
+    /// The methods of a verifier, and of the library.
     enum Method: String, CaseIterable {
         case verify
         case verdictJSON = "verdict_json"
@@ -177,7 +177,7 @@ enum Description {
         verdictJSON: "The verdict as JSON, to store."
     )
 
-    /// The other names that all languages have, by what has them.
+    /// The other names that all languages have, by their owners.
     static let names: [(of: String, names: [String])] = [
         ("`Verifier`", Method.allCases.filter(\.isOfVerifier).map(\.rawValue)),
         ("`Signer`", SigningMethod.all.map(\.name)),

@@ -85,7 +85,7 @@ struct CFunction {
         CFunction("abi_version", [], result: .number, isGuarded: false),
     ]
 
-    /// The functions that bindings call: all but one that PHP alone calls, by its header.
+    /// The functions that bindings call: all but one that only PHP calls, by its header.
     static let called = all.filter { $0.name != "verifier_shared" }
 
     /// The functions that set one option, with a type of C.
@@ -95,7 +95,7 @@ struct CFunction {
 }
 
 extension VerifierSetting {
-    /// The name of one value: an environment, of the environments.
+    /// The name of one value, such as `environment`.
     private var singular: String {
         row.kind == .texts && rawValue.hasSuffix("s") ? String(rawValue.dropLast()) : rawValue
     }
@@ -157,6 +157,6 @@ extension CFunction {
 }
 
 extension [String] {
-    /// The lines with an ending of the last one.
+    /// The lines, with text after the last one.
     func appending(_ end: String) -> [String] { dropLast() + [self[count - 1] + end] }
 }

@@ -32,7 +32,7 @@ extension GeneratedFile {
 
     // MARK: The addon
 
-    /// The functions that one call of the addon can call: those that return JSON, and make nothing.
+    /// The functions that the addon calls alike: those that return JSON, and create nothing.
     private static let nodeOperations = CFunction.called.filter { function in
         function.parameters.contains { $0.name == "json" }
             && !function.parameters.contains { $0.type == .verifierOutput || $0.type == .signerOutput }

@@ -141,7 +141,7 @@ extension GeneratedFile {
 
     // MARK: What is returned
 
-    /// PHP has the message and the code of an exception already.
+    /// Exceptions of PHP already have a message and a code.
     private static var phpError: [String] {
         var lines: [String] = []
         for member in Description.error.members where member.name != "message" {

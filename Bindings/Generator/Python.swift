@@ -185,7 +185,7 @@ extension GeneratedFile {
     private static var pythonOptions: [String] {
         var lines = ["    def __init__(", "        self,"]
         for (index, setting) in Description.settings.enumerated() {
-            // Two have a place. The others have names only.
+            // Two are positional, the others keyword-only.
             if index == 2 { lines[lines.count - 1] += " *," }
             let isFlag = setting.row.kind == .flag
             let (type, value) = (pythonType(setting.row.kind), isFlag ? "False" : "_absent")

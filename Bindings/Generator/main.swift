@@ -1,7 +1,7 @@
 import Foundation
 
-// Writes what the languages have of the library's tables: files of their own, or parts of files between two lines that
-// say so.
+// Writes what the languages take from the library's tables: whole files, or parts of files between two lines that say
+// so.
 //
 //   generate-bindings            writes
 //   generate-bindings --check    exit status 1 if a file is not as it would be written
