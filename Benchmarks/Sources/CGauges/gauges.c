@@ -14,8 +14,8 @@ uint64_t gauge_nanoseconds(void) {
 #ifdef __GLIBC__
 #include <malloc.h>
 
-// glibc's allocator under its other names: a program that defines malloc is called in its place by every library,
-// libcrypto and the Swift runtime included.
+// glibc's allocator under its other names: every library, libcrypto and the Swift runtime included, calls a program's
+// malloc instead of glibc's.
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The rate of `receipt batch` beside that of as many processes as there are processors, which verify the same receipts
-/// and do nothing else, or read and write the same, too.
+/// The rate of `receipt batch`, and of one process for each processor that verifies the same receipts and does nothing
+/// else, or also reads and writes the same.
 @main
 enum BatchRate {
     static func main() {

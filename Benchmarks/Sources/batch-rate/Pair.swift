@@ -82,6 +82,6 @@ struct Pair {
 
 struct Rate {
     let rowsPerSecond: Double
-    /// Other work of the machine changes this less.
+    /// Less affected by other load.
     let rowsPerProcessorSecond: Double
 }

@@ -10,7 +10,7 @@ enum BenchmarkTask: String, CaseIterable {
     case decode
     /// The same with the attributes of each purchase in random order.
     case decodeShuffled = "decode-shuffled"
-    /// From DER to a `VerifiedReceipt`, the chain being known.
+    /// From DER to a `VerifiedReceipt`, with a known chain.
     case verify
     /// The same with a leaf and an intermediate never seen before; the root alone is known.
     case verifyCold = "verify-cold"
@@ -24,6 +24,6 @@ enum BenchmarkTask: String, CaseIterable {
     /// From the body of a request to verifyReceipt, JSON around base64, to the JSON of the answer.
     case response
 
-    /// Whether an input is of use but once.
+    /// Whether an input is used only once.
     var needsNewChains: Bool { self == .verifyCold || self == .verifyNewLeaf }
 }

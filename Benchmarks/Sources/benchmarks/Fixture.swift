@@ -1,12 +1,12 @@
 import AppStoreReceipt
 @_spi(Surfaces) import AppStoreReceiptTesting
 
-/// What all receipts of a run have in common: who signed them, and who verifies.
+/// The signers and verifiers for all receipts of a run.
 final class Fixture {
     let authority: TestCertificateAuthority
     /// Knows the authority's chain from its first receipt on.
     private let warmVerifier: AppStoreVerifier
-    /// Sees new chains only, which would drive the known one out of the other's cache.
+    /// Verifies only new chains, which would evict the known one from the other cache.
     private let coldVerifier: AppStoreVerifier
     /// Knows the authority's intermediate from the first chain on, and sees new leaves under it.
     private let newLeafVerifier: AppStoreVerifier
@@ -32,7 +32,7 @@ final class Fixture {
         }
     }
 
-    /// An authority under the same root whose leaf nobody has seen before, and its intermediate neither if so asked.
+    /// An authority under the same root with a new leaf and, if requested, a new intermediate.
     func newChain(newIntermediate: Bool) throws -> TestCertificateAuthority {
         chainCount += 1
         let serial = (0..<4).map { UInt8(truncatingIfNeeded: chainCount >> UInt32(24 - 8 * $0)) }
@@ -41,9 +41,9 @@ final class Fixture {
 }
 
 enum BenchmarkError: Error {
-    /// libcrypto's own way failed.
+    /// A baseline failed.
     case baseline
-    /// A task did not give the result that it must give.
+    /// A task gave a wrong result.
     case wrongResult(BenchmarkTask)
     case thresholds(String)
     case tooManyAllocations([String])

@@ -1,6 +1,6 @@
 import CGauges
 
-/// What was found of one task with one receipt.
+/// The results of one task with one receipt.
 struct Measurement {
     let task: String
     let purchases: Int
@@ -12,7 +12,7 @@ struct Measurement {
     var ratioToFloor: Double?
     /// Calls of the allocator during one call.
     let allocations: Int
-    /// What one call adds to the resident set at its peak: the input is resident before.
+    /// The peak growth of the resident set during one call, which excludes its input.
     let peakResidentBytes: Int
 }
 
@@ -27,16 +27,16 @@ struct Effort {
     static let smoke = Effort(nanosecondsPerWorkload: 0, minimumRounds: 2, maximumRounds: 2)
 }
 
-/// Measures tasks with one workload, in turns, so that whatever else the machine does hits all of them alike.
+/// Measures tasks with one workload, in turns, so that other load affects all of them alike.
 struct Measuring {
     let workload: Workload
     let tasks: [BenchmarkTask]
-    /// The sum of all results: nothing that it depends on can be optimised away.
+    /// The sum of all results, so that their work is not optimized away.
     private(set) var sink = 0
     private var states: [State]
 
     private struct State {
-        /// Enough calls for a sample of 20 µs; a clock takes a part in a thousand of that.
+        /// Enough calls for a sample of 20 µs; reading a clock takes a thousandth of that.
         var callsPerSample = 1
         /// Enough samples for a turn of some milliseconds.
         var samplesPerTurn = 1
@@ -64,7 +64,7 @@ struct Measuring {
         return results()
     }
 
-    /// Warms up, and takes what needs no repetition.
+    /// Warms up; measures what needs no repetition.
     private mutating func prepare(_ index: Int) throws {
         let task = tasks[index]
         for input in try workload.inputs(for: task, count: 2) { sink &+= try workload.call(task, input) }

@@ -6,7 +6,7 @@ import CGauges
 enum SignedDataTask: String, CaseIterable {
     /// The digest of header and payload, and one ECDSA P-256 verification.
     case floor = "jws-floor"
-    /// From the text to a verified transaction, the chain being known.
+    /// From the text to a verified transaction, with a known chain.
     case verify = "jws"
     /// The same with a leaf and an intermediate never seen before.
     case verifyCold = "jws-cold"
@@ -18,7 +18,7 @@ enum SignedDataTask: String, CaseIterable {
 struct SignedDataTiming {
     private let authority: TestCertificateAuthority
     private let verifier: AppStoreVerifier
-    /// Sees new chains only, which would drive the known one out of the other's cache.
+    /// Verifies only new chains, which would evict the known one from the other cache.
     private let coldVerifier: AppStoreVerifier
     private let baselines: Baselines
     private let jws: String
@@ -36,7 +36,7 @@ struct SignedDataTiming {
         signature = try authority.leaf.key.sign(signed, digest: .sha256)
     }
 
-    /// What Apple writes of a subscription.
+    /// A subscription's transaction.
     private static var transaction: JWSBuilder {
         var builder = JWSBuilder.transaction(
             bundleID: "com.example.app", productID: "com.example.app.subscription.monthly",

@@ -1,6 +1,6 @@
 import Foundation
 
-/// How many allocations each task may make: lines of `task purchases allocations`, `#` for comments.
+/// The maximum allocations of each task: lines of `task purchases allocations`, `#` for comments.
 struct Thresholds {
     private var limits: [String: Int] = [:]
 
@@ -16,7 +16,7 @@ struct Thresholds {
         }
     }
 
-    /// libcrypto's own work, which the inputs of a run decide.
+    /// libcrypto's own work, which depends on a run's inputs.
     private static let baselines: Set<String> = ["floor", "cms-verify", "tlv-walk", "jws-floor"]
 
     /// One line for each measurement of ours that is above its threshold, or has none.

@@ -24,7 +24,7 @@ final class Workload {
         request = Array(#"{"receipt-data":"\#(base64)","password":"0123456789abcdef0123456789abcdef"}"#.utf8)
         builder.shufflePurchaseAttributes(seed: 1)
         shuffled = try builder.signed(by: fixture.authority)
-        // That of the receipt, too: RSA signatures of PKCS #1 version 1.5 have no random part.
+        // The same as the receipt's: RSA signatures of PKCS #1 version 1.5 are deterministic.
         signature = try fixture.authority.leaf.key.sign(payload, digest: .sha256)
     }
 
@@ -81,7 +81,7 @@ final class Workload {
         return found
     }
 
-    /// Every field, counting what there is.
+    /// Reads every field.
     private static func readAll(_ purchase: InAppPurchase) -> Int {
         var sum = 0
         func read(_ text: String?) { sum &+= text?.utf8.count ?? 0 }

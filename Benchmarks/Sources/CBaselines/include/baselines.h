@@ -3,10 +3,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// What libcrypto's own users would write, in C: the measure for ours.
+// The baseline: what libcrypto's own users would write in C.
 
-// The work that nobody can do without: the digest of the payload (SHA-256, fetched once) and one RSA verification
-// (PKCS#1 v1.5) with a key that was loaded before and a context of its own.
+// The minimum work: the digest of the payload (SHA-256, fetched once) and one RSA verification (PKCS#1 v1.5) with a key
+// that was loaded before and its own context.
 typedef struct baseline_key baseline_key;
 baseline_key *baseline_key_new(const uint8_t *certificate, size_t count);
 int baseline_floor(

@@ -6,8 +6,7 @@
 // How often this thread has allocated memory: malloc, calloc, realloc and the aligned ones.
 uint64_t gauge_allocations(void);
 
-// Gives freed memory back to the system, forgets the peak, and returns the resident set in bytes; 0 where that is
-// unknown.
+// Returns freed memory to the system, resets the peak, and returns the resident set in bytes; 0 if it is unknown.
 size_t gauge_reset_resident_peak(void);
 
 // The largest resident set since then, in bytes.
