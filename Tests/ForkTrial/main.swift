@@ -93,7 +93,7 @@ struct Evidence: Sendable {
         let builder = JWSBuilder.transaction(bundleID: Minted.bundleID, productID: "coins", transactionID: "1")
         transaction = try builder.signed(by: elliptic)
         forged = try builder.signed(certificates: elliptic.certificates, key: SigningKey(generating: .p256))
-        // Twice, because a known signer takes another way.
+        // Twice: a known signer takes another path.
         for _ in 0..<2 {
             guard verifiesReceipts(), verifiesTransactions() else { throw MintingError.libcryptoFailure }
         }

@@ -35,7 +35,7 @@ enum Subject: String, CaseIterable {
 
     var isConfiguration: Bool { self == .configuration || self == .configurationForMessages }
 
-    /// Reads what is needed, and returns what is tried.
+    /// Reads the inputs; returns the operation to try.
     func prepared() throws -> () -> Refusal? {
         switch self {
         case .configuration: return Self.configuration
@@ -113,7 +113,7 @@ enum Subject: String, CaseIterable {
         return work
     }
 
-    /// The way that every service takes when it starts.
+    /// What every service does when it starts.
     private static func configuration() -> Refusal? {
         do throws(VerificationError) {
             _ = try AppStoreVerifier(bundleID: Minted.bundleID, environments: [.production])

@@ -10,8 +10,7 @@ import Musl
 import Darwin
 #endif
 
-// Verifies genuine evidence while allocations fail, each time in a child process, and prints a table of what became of
-// it.
+// Verifies genuine evidence while allocations fail, each time in a child process, and prints a table of the outcomes.
 //
 // `out-of-memory-trial [--all] [--step N] [--verbose] [SUBJECT]...`: fails the allocations of libcrypto, or with
 // `--all` those of the whole process. With a step, only each N-th number is tried. With `--verbose`, each refusal and
@@ -46,10 +45,10 @@ let schedules: [(name: String, value: failing_schedule)] = [
     ("none: the n-th is found elsewhere", failing_elsewhere),
 ]
 
-/// What became of a verification. The raw value is the exit status of a child.
+/// The outcome of a verification. The raw value is the exit status of a child.
 enum Outcome: Int32, CaseIterable {
     case verified, outOfMemory, otherHostError, refused
-    /// libcrypto's initialization failed for ever: with memory again, there are errors of the host in the same process.
+    /// libcrypto's initialization failed permanently: with memory again, the same process still has errors of the host.
     case unusable
     /// Fewer allocations than the number to fail.
     case notReached
@@ -140,7 +139,7 @@ func tryAll(_ subject: Subject, _ options: Options) -> Int32 {
         }
         let cells = Outcome.columns.map { String(counts[Int($0.outcome.rawValue)]) }
         print("| \(subject.rawValue) | \(schedule.name) | \(counts.reduce(0, +)) | \(cells.joined(separator: " | ")) |")
-        // Where no memory comes back, the Swift runtime dereferences NULL when it writes why it aborts.
+        // If no memory comes back, the Swift runtime dereferences NULL when it writes why it aborts.
         let faults: [Outcome] =
             schedule.value == failing_once ? [.refused, .segmentationFault, .hang] : [.refused, .hang]
         if faults.contains(where: { counts[Int($0.rawValue)] > 0 }) { status = 1 }

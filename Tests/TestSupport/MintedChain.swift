@@ -41,7 +41,7 @@ extension SignedDataBuilder {
     }
 }
 
-/// What became of a message.
+/// The verdict on a message.
 package enum Verdict: Hashable {
     case accepted(leaf: [UInt8], intermediate: [UInt8], digest: SignatureDigest)
     case refused(SignatureTrustError.Kind)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The time that the processor spends for this thread on a call. Unlike a clock's, it is no longer on a busy machine.
+/// The processor time of this thread for a call. Unlike a clock's time, it is no longer on a busy machine.
 package func processorTime(_ call: () throws -> Void) rethrows -> Duration {
     func used() -> Duration {
         var time = timespec()

@@ -7,8 +7,7 @@ enum failing_schedule {
     failing_once,    // the n-th
     failing_every,   // each whose number is a multiple of n
     failing_onwards, // the n-th and all later ones
-    // The n-th sets `errno` to ENOMEM and returns memory: so does glibc's `malloc` if the heap cannot grow (`brk`),
-    // since something else lies behind it.
+    // The n-th sets `errno` to ENOMEM and returns memory, as glibc's `malloc` does if `brk` cannot extend the heap.
     failing_elsewhere,
 };
 
