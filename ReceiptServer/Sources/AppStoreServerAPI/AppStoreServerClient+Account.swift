@@ -26,7 +26,7 @@ extension AppStoreServerClient {
     /// - Parameter id: Any transaction id, original transaction id or app transaction id of the customer.
     public func appTransactionInfo(of id: String) throws(AppStoreServerError) -> AppTransactionInfoAnswer {
         try Self.checkID(id)
-        return try ask(Question(path: ["inApps", "v1", "transactions", "appTransactions", id])) {
+        return try ask(Inquiry(path: ["inApps", "v1", "transactions", "appTransactions", id])) {
             (body) throws(JSONError) in try AppTransactionInfoAnswer(body, verifier)
         }
     }

@@ -18,10 +18,10 @@ extension AppStoreServerClient {
     ) throws(AppStoreServerError) -> UnsignedRenewalExtension {
         try Self.checkID(originalTransactionID)
         try renewalExtension.check(ofAll: false)
-        let question = Question(
+        let inquiry = Inquiry(
             path: ["inApps", "v1", "subscriptions", "extend", originalTransactionID], method: .put,
             body: Body(json: JSONWriter.object(renewalExtension.write)))
-        return try ask(question) { (body) throws(JSONError) in try UnsignedRenewalExtension(body) }
+        return try ask(inquiry) { (body) throws(JSONError) in try UnsignedRenewalExtension(body) }
     }
 
     /// Extends the renewal dates of all active subscribers (Extend Subscription Renewal Dates for All Active
@@ -50,9 +50,9 @@ extension AppStoreServerClient {
             writer.member("productId", productID)
             if let storefronts { writer.member("storefrontCountryCodes", storefronts) }
         }
-        let question = Question(
+        let inquiry = Inquiry(
             path: ["inApps", "v1", "subscriptions", "extend", "mass"], method: .post, body: Body(json: body))
-        return try ask(question) { (body) throws(JSONError) in try UnsignedMassExtension(body) }
+        return try ask(inquiry) { (body) throws(JSONError) in try UnsignedMassExtension(body) }
     }
 
     /// Requests the status of a mass extension (Get Status of Subscription Renewal Date Extensions).
@@ -66,6 +66,6 @@ extension AppStoreServerClient {
         try Self.checkID(productID)
         try AppStoreServerError.check(.requestIdentifier, requestIdentifier.isUUID)
         let path = ["inApps", "v1", "subscriptions", "extend", "mass", productID, requestIdentifier]
-        return try ask(Question(path: path)) { (body) throws(JSONError) in try UnsignedMassExtensionStatus(body) }
+        return try ask(Inquiry(path: path)) { (body) throws(JSONError) in try UnsignedMassExtensionStatus(body) }
     }
 }

@@ -13,11 +13,11 @@ extension AppStoreServerClient {
     public func notificationHistory(
         _ query: NotificationHistoryQuery, paginationToken: String? = nil
     ) throws(AppStoreServerError) -> NotificationPage {
-        let question = Question(
+        let inquiry = Inquiry(
             path: ["inApps", "v1", "notifications", "history"],
             query: paginationToken.map { [(name: "paginationToken", value: $0)] } ?? [], method: .post,
             body: Body(json: query.body))
-        return try ask(question) { (body) throws(JSONError) in try NotificationPage(body, verifier) }
+        return try ask(inquiry) { (body) throws(JSONError) in try NotificationPage(body, verifier) }
     }
 
     /// Requests a notification of the type `TEST` (Request a Test Notification).
@@ -25,9 +25,9 @@ extension AppStoreServerClient {
     /// - Throws: ``AppStoreServerErrorCode/notificationURLNotFound`` if App Store Connect has no URL.
     public func requestTestNotification() throws(AppStoreServerError) -> UnsignedTestNotification {
         // This is a POST without a body.
-        let question = Question(
+        let inquiry = Inquiry(
             path: ["inApps", "v1", "notifications", "test"], method: .post, body: Body(bytes: []))
-        return try ask(question) { (body) throws(JSONError) in try UnsignedTestNotification(body) }
+        return try ask(inquiry) { (body) throws(JSONError) in try UnsignedTestNotification(body) }
     }
 
     /// Requests the status of a test notification (Get Test Notification Status).
@@ -37,7 +37,7 @@ extension AppStoreServerClient {
     ///   a few times.
     public func testNotificationStatus(_ token: String) throws(AppStoreServerError) -> SentNotification {
         try Self.checkID(token)
-        return try ask(Question(path: ["inApps", "v1", "notifications", "test", token])) { (body) throws(JSONError) in
+        return try ask(Inquiry(path: ["inApps", "v1", "notifications", "test", token])) { (body) throws(JSONError) in
             try SentNotification(body, verifier)
         }
     }

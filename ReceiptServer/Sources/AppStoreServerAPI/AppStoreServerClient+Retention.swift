@@ -30,7 +30,7 @@ extension AppStoreServerClient {
 
     /// Requests all images (Get Image List).
     public func images() throws(AppStoreServerError) -> [UnsignedRetentionImage] {
-        try ask(Question(path: Self.messaging + ["image", "list"])) { (body) throws(JSONError) in
+        try ask(Inquiry(path: Self.messaging + ["image", "list"])) { (body) throws(JSONError) in
             try UnsignedRetentionImage.list(body)
         }
     }
@@ -57,7 +57,7 @@ extension AppStoreServerClient {
 
     /// Requests all messages (Get Message List).
     public func messages() throws(AppStoreServerError) -> [UnsignedRetentionMessage] {
-        try ask(Question(path: Self.messaging + ["message", "list"])) { (body) throws(JSONError) in
+        try ask(Inquiry(path: Self.messaging + ["message", "list"])) { (body) throws(JSONError) in
             try UnsignedRetentionMessage.list(body)
         }
     }
@@ -82,7 +82,7 @@ extension AppStoreServerClient {
     ///
     /// - Returns: The UUID of the message, or `nil` if the answer has none.
     public func defaultMessage(of productID: String, locale: String) throws(AppStoreServerError) -> String? {
-        try ask(Question(path: try Self.defaultMessage(productID, locale))) { (body) throws(JSONError) in
+        try ask(Inquiry(path: try Self.defaultMessage(productID, locale))) { (body) throws(JSONError) in
             try DefaultMessageAnswer(body).identifier
         }
     }
@@ -115,7 +115,7 @@ extension AppStoreServerClient {
     ///
     /// - Returns: The URL, or `nil` if the answer has none.
     public func realtimeURL() throws(AppStoreServerError) -> String? {
-        try ask(Question(path: Self.messaging + ["realtime", "url"])) { (body) throws(JSONError) in
+        try ask(Inquiry(path: Self.messaging + ["realtime", "url"])) { (body) throws(JSONError) in
             try RealtimeURLAnswer(body).url
         }
     }
@@ -134,8 +134,8 @@ extension AppStoreServerClient {
         try AppStoreServerError.check(.sandboxOnly, environment == .sandbox)
         try Self.checkID(originalTransactionID)
         let body = JSONWriter.object { $0.member("originalTransactionId", originalTransactionID) }
-        let question = Question(path: Self.messaging + ["performanceTest"], method: .post, body: Body(json: body))
-        return try ask(question) { (body) throws(JSONError) in try UnsignedPerformanceTest(body) }
+        let inquiry = Inquiry(path: Self.messaging + ["performanceTest"], method: .post, body: Body(json: body))
+        return try ask(inquiry) { (body) throws(JSONError) in try UnsignedPerformanceTest(body) }
     }
 
     /// Requests the result of a performance test (Get Performance Test Results), in the sandbox only.
@@ -143,7 +143,7 @@ extension AppStoreServerClient {
     {
         try AppStoreServerError.check(.sandboxOnly, environment == .sandbox)
         try Self.checkID(requestID)
-        return try ask(Question(path: Self.messaging + ["performanceTest", "result", requestID])) {
+        return try ask(Inquiry(path: Self.messaging + ["performanceTest", "result", requestID])) {
             (body) throws(JSONError) in try UnsignedPerformanceTestResult(body)
         }
     }

@@ -9,7 +9,7 @@ extension AppStoreServerClient {
     ///   according to Apple, known ids can disappear, and new ones can be late.
     public func transactionInfo(of id: String) throws(AppStoreServerError) -> TransactionInfoAnswer {
         try Self.checkID(id)
-        return try ask(Question(path: ["inApps", "v1", "transactions", id])) { (body) throws(JSONError) in
+        return try ask(Inquiry(path: ["inApps", "v1", "transactions", id])) { (body) throws(JSONError) in
             try TransactionInfoAnswer(body, askedID: id, verifier)
         }
     }
@@ -24,7 +24,7 @@ extension AppStoreServerClient {
     ) throws(AppStoreServerError) -> SubscriptionStatusesAnswer {
         try Self.checkID(id)
         let query = statuses.map { (name: "status", value: "\($0.rawValue)") }
-        return try ask(Question(path: ["inApps", "v1", "subscriptions", id], query: query)) {
+        return try ask(Inquiry(path: ["inApps", "v1", "subscriptions", id], query: query)) {
             (body) throws(JSONError) in try SubscriptionStatusesAnswer(body, verifier)
         }
     }
@@ -46,7 +46,7 @@ extension AppStoreServerClient {
     ) throws(AppStoreServerError) -> TransactionPage {
         try Self.checkID(id)
         let members = query.members + (revision.map { [(name: "revision", value: $0)] } ?? [])
-        return try ask(Question(path: ["inApps", version, "history", id], query: members)) {
+        return try ask(Inquiry(path: ["inApps", version, "history", id], query: members)) {
             (body) throws(JSONError) in try TransactionPage(body, verifier)
         }
     }
@@ -75,7 +75,7 @@ extension AppStoreServerClient {
     public func refundHistory(of id: String, revision: String? = nil) throws(AppStoreServerError) -> TransactionPage {
         try Self.checkID(id)
         let query = revision.map { [(name: "revision", value: $0)] } ?? []
-        return try ask(Question(path: ["inApps", "v2", "refund", "lookup", id], query: query)) {
+        return try ask(Inquiry(path: ["inApps", "v2", "refund", "lookup", id], query: query)) {
             (body) throws(JSONError) in try TransactionPage(body, verifier)
         }
     }
@@ -85,7 +85,7 @@ extension AppStoreServerClient {
     /// - Parameter id: The order id from the customer's invoice, such as `MX1234567A`.
     public func order(_ id: String) throws(AppStoreServerError) -> OrderLookupAnswer {
         try Self.checkID(id)
-        return try ask(Question(path: ["inApps", "v1", "lookup", id])) { (body) throws(JSONError) in
+        return try ask(Inquiry(path: ["inApps", "v1", "lookup", id])) { (body) throws(JSONError) in
             try OrderLookupAnswer(body, verifier)
         }
     }

@@ -105,7 +105,7 @@ public final class AppStoreServerClient: Sendable {
     // MARK: Requests
 
     /// A request without its token.
-    struct Question {
+    struct Inquiry {
         var path: [String]
         var query: [(name: String, value: String)] = []
         var method = HTTPTransport.Method.get
@@ -131,9 +131,9 @@ public final class AppStoreServerClient: Sendable {
 
     /// Sends a request, and reads the body of a successful answer.
     func ask<Answer>(
-        _ question: Question, _ read: ([UInt8]) throws(JSONError) -> Answer
+        _ inquiry: Inquiry, _ read: ([UInt8]) throws(JSONError) -> Answer
     ) throws(AppStoreServerError) -> Answer {
-        let answer = try success(of: question)
+        let answer = try success(of: inquiry)
         do throws(JSONError) {
             return try read(answer.body)
         } catch {
@@ -146,11 +146,11 @@ public final class AppStoreServerClient: Sendable {
         _ method: HTTPTransport.Method, _ path: [String], query: [(name: String, value: String)] = [],
         _ body: Body? = nil
     ) throws(AppStoreServerError) {
-        _ = try success(of: Question(path: path, query: query, method: method, body: body))
+        _ = try success(of: Inquiry(path: path, query: query, method: method, body: body))
     }
 
-    private func success(of question: Question) throws(AppStoreServerError) -> HTTPTransport.Answer {
-        let answer = try send(question)
+    private func success(of inquiry: Inquiry) throws(AppStoreServerError) -> HTTPTransport.Answer {
+        let answer = try send(inquiry)
         guard 200..<300 ~= answer.status else { throw Self.error(answer, at: options.clock()) }
         return answer
     }
@@ -162,14 +162,14 @@ public final class AppStoreServerClient: Sendable {
             retryAfter: answer.retryAfter.flatMap { RetryAfter.wait($0, at: now) }, serverDate: answer.date)
     }
 
-    private func send(_ question: Question) throws(AppStoreServerError) -> HTTPTransport.Answer {
+    private func send(_ inquiry: Inquiry) throws(AppStoreServerError) -> HTTPTransport.Answer {
         // Apple: "Generate a new token for each request", or for a few of them.
         var headers = ["Authorization: Bearer " + (try signer.token(at: options.clock()))]
         headers.append("Accept: application/json")
-        if let type = question.body?.type { headers.append("Content-Type: \(type)") }
+        if let type = inquiry.body?.type { headers.append("Content-Type: \(type)") }
         do throws(TransportFault) {
             let request = HTTPTransport.Request(
-                url: baseURL + question.target, headers: headers, method: question.method, body: question.body?.bytes)
+                url: baseURL + inquiry.target, headers: headers, method: inquiry.method, body: inquiry.body?.bytes)
             if let send = options.transport { return try send(request) }
             return try transport.send(request)
         } catch {
@@ -193,7 +193,7 @@ public final class AppStoreServerClient: Sendable {
     }
 }
 
-extension AppStoreServerClient.Question {
+extension AppStoreServerClient.Inquiry {
     /// The path and query.
     fileprivate var target: String {
         let path = "/" + path.joined(separator: "/")

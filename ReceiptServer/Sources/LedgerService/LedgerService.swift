@@ -175,7 +175,7 @@ package struct LedgerService: Sendable {
         policy.productTypes = productTypes
         policy.orders = try orders(values)
         policy.lifecycleEvents = values["--lifecycle-events"] != nil
-        if let file { policy.questions = try AskApple.policy(values, file) }
+        if let file { policy.inquiries = try AskApple.policy(values, file) }
         return policy
     }
 

@@ -47,14 +47,14 @@ struct AnsweredRequest: Sendable {
         case anotherRequest
     }
 
-    /// Asks for the record.
-    var question: SQLStatement {
+    /// The query for the record.
+    var query: SQLStatement {
         SQLStatement(
             "SELECT request, answer FROM answers WHERE account = $1 AND idempotency_key = $2",
             [.text(account), .text(key)])
     }
 
-    /// Reads the answer to ``question``.
+    /// Reads the rows of ``query``.
     func record(_ rows: [SQLRow]) throws(LedgerError) -> Record {
         guard let row = rows.first else { return .none }
         guard try row.text(0).hasSameBytes(as: digest) else { return .anotherRequest }

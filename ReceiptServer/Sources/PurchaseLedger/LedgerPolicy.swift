@@ -21,7 +21,7 @@ public struct LedgerPolicy: Sendable {
     /// Whether events tell what becomes of subscriptions and of requests for refunds, too. They change no quantity.
     public var lifecycleEvents = false
     /// What the App Store is asked about, by whoever does so; `nil` for nothing.
-    package var questions: QuestionPolicy?
+    package var inquiries: InquiryPolicy?
     /// What the ledger takes from the machine.
     package var surroundings = Surroundings()
     /// A subscription with more transactions in the tables is divided, so that not all of them are loaded each time.

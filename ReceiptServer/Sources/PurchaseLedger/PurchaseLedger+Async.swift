@@ -76,7 +76,7 @@ extension PurchaseLedger {
         try await onThread { (ledger) throws(LedgerError) in try ledger.record(notification, at: now) }
     }
 
-    // MARK: Questions
+    // MARK: Inquiries
 
     /// The same as the call without `await`.
     public func entitlements(

@@ -11,14 +11,14 @@ extension PurchaseLedger {
         let uuids = uuids.filter(LedgerText.isStorable)
         return try store.read { (connection) throws(LedgerError) in
             let dialect = connection.dialect
-            let question = SQLQuestion(
+            let named = SQLQuery(
                 "SELECT uuid FROM notifications WHERE environment = $1 AND uuid \(dialect.oneOf("$2", uuids.count))",
                 [.text(environment.rawValue)], oneOf: uuids.map(SQLValue.text), dialect)
-            let unnamed = SQLQuestion(
+            let unnamed = SQLQuery(
                 "SELECT uuid FROM unnamed_notifications WHERE uuid \(dialect.oneOf("$1", uuids.count))",
                 oneOf: uuids.map(SQLValue.text), dialect)
             var found: Set<UTF8Bytes> = []
-            for row in try connection.run([question, unnamed]).joined() { found.insert(UTF8Bytes(try row.text(0))) }
+            for row in try connection.run([named, unnamed]).joined() { found.insert(UTF8Bytes(try row.text(0))) }
             return found
         }
     }

@@ -249,9 +249,9 @@ public final class PurchaseLedger: Sendable {
                 return (LedgerNotices(), [])
             }
             let settled = try connection.settle(notification, submission, policy, .notification, at: now)
-            if let questions = policy.questions {
+            if let inquiries = policy.inquiries {
                 for key in submission.purchases.compactMap(\.keys?.transaction) {
-                    try connection.heard(key, questions, policy.surroundings, at: now)
+                    try connection.heard(key, inquiries, policy.surroundings, at: now)
                 }
             }
             return (settled.effects.notices, settled.posted)
@@ -260,7 +260,7 @@ public final class PurchaseLedger: Sendable {
         return posted
     }
 
-    // MARK: Questions
+    // MARK: Inquiries
 
     /// Returns what an account is entitled to at a date, by all evidence about the purchases that it owns or was
     /// granted.

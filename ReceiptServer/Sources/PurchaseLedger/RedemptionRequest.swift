@@ -34,7 +34,7 @@ struct RedemptionRequest: Sendable {
         try connection.lockAccounts(requests.map(\.claim.account))
         var loader = LineageLoader(
             connection: connection, submissions: requests.map(\.submission), policy: policy, now: now)
-        loader.statements = requests.compactMap { $0.answered?.question }
+        loader.statements = requests.compactMap { $0.answered?.query }
         let loaded = try loader.load()
         let decided = try decide(requests, loaded)
         let numbers = try connection.apply(
@@ -67,7 +67,7 @@ struct RedemptionRequest: Sendable {
     /// - Returns: `nil` if there is something to record.
     func look(_ connection: any SQLConnection) throws(LedgerError) -> Look? {
         var loader = LineageLoader(connection: connection, submissions: [submission], policy: policy, now: now)
-        loader.statements = [answered?.question, .sequence(of: claim.account)].compactMap(\.self)
+        loader.statements = [answered?.query, .sequence(of: claim.account)].compactMap(\.self)
         guard let loaded = try loader.look() else { return nil }
         let decided = try Self.decide([self], loaded)
         guard try connection.isUnchanged(decided.effects, from: loaded.stored, to: decided.lineages, policy, at: now)

@@ -26,7 +26,7 @@ package enum Finding: Sendable {
     /// A period of an owned subscription began and ended without a notification. Nothing is granted for it.
     case endedUnheard(AskedApp, transactionID: String)
     /// An inquiry was abandoned.
-    case failed(Question, String)
+    case failed(Inquiry, String)
     /// The number of lowest-priority inquiries that were dropped because there were too many.
     case dropped(AskedApp, Int)
     /// The time by which Apple's clock is ahead of this one.

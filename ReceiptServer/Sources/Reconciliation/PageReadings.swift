@@ -6,10 +6,10 @@ import StrictText
 struct PageReadings: Sendable {
     struct Subject: Hashable, Sendable {
         let app: AskedApp
-        private let kind: Question.Kind
+        private let kind: Inquiry.Kind
         private let subject: UTF8Bytes
 
-        init(_ question: Question) { (app, kind, subject) = (question.app, question.kind, UTF8Bytes(question.subject)) }
+        init(_ inquiry: Inquiry) { (app, kind, subject) = (inquiry.app, inquiry.kind, UTF8Bytes(inquiry.subject)) }
     }
 
     private struct Reading {

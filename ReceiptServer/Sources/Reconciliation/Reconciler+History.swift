@@ -13,29 +13,29 @@ extension Reconciler {
 
     /// Requests the pages of a window, and records their notifications. Stores the position after each page, and moves
     /// the checkpoint after the last one.
-    func askHistory(_ question: Question, _ apple: AppleApp) throws(LedgerError) {
-        var question = question
-        var (window, gap) = try ledger.historyWindow(of: question, at: now)
+    func askHistory(_ inquiry: Inquiry, _ apple: AppleApp) throws(LedgerError) {
+        var inquiry = inquiry
+        var (window, gap) = try ledger.historyWindow(of: inquiry, at: now)
         if let gap { options.onFinding(.gap(apple.app, from: gap.from, until: gap.until)) }
         var seen = Set(window.token.map { [UTF8Bytes($0)] } ?? [])
         var lastItems: [UTF8Bytes] = []
-        let subject = PageReadings.Subject(question)
+        let subject = PageReadings.Subject(inquiry)
         for _ in 0..<Self.pagesInOneTurn {
             let page: NotificationPage
             do throws(AppStoreServerError) {
-                page = try request(apple, .notificationHistory, question.priority) {
+                page = try request(apple, .notificationHistory, inquiry.priority) {
                     (client) throws(AppStoreServerError) in
-                    try client.notificationHistory(window.query(question), paginationToken: window.token)
+                    try client.notificationHistory(window.query(inquiry), paginationToken: window.token)
                 }
             } catch {
-                return try failed(question, &window, error, apple)
+                return try failed(inquiry, &window, error, apple)
             }
             let items = try record(page, &window, apple)
             let isNew = state.withLock { $0.readings.add(items, of: subject, in: [window.from, window.until]) }
             guard page.unsigned.hasMore else {
                 state.withLock { $0.readings.end(subject) }
                 window.token = nil
-                return try ledger.complete(question, window, at: now)
+                return try ledger.complete(inquiry, window, at: now)
             }
             let token = page.unsigned.paginationToken.flatMap { Self.isPlace($0) ? UTF8Bytes($0) : nil }
             let isRepeated = !items.isEmpty && items == lastItems
@@ -51,7 +51,7 @@ extension Reconciler {
                 guard window.restarts <= Self.maximumRestarts else {
                     window.restarts = 0
                     return try ledger.pause(
-                        question, window, until: now + .seconds(900), attempts: question.attempts + 1,
+                        inquiry, window, until: now + .seconds(900), attempts: inquiry.attempts + 1,
                         failure: "endless-pages", at: now)
                 }
             }
@@ -64,22 +64,22 @@ extension Reconciler {
                     state.withLock { $0.readings.end(subject) }
                 }
                 return try ledger.pause(
-                    question, window, until: Self.nextHour(after: now), attempts: question.attempts + 1,
+                    inquiry, window, until: Self.nextHour(after: now), attempts: inquiry.attempts + 1,
                     failure: "endless-pages", at: now)
             }
             let advanced = try ledger.advance(
-                question, to: window, requestsPerHour: apple.requestsPerHour, at: now)
+                inquiry, to: window, requestsPerHour: apple.requestsPerHour, at: now)
             // Another server has taken over the inquiry.
             guard let advanced else { return }
-            question = advanced.question
+            inquiry = advanced.inquiry
             guard advanced.hasRequest else {
                 return try ledger.pause(
-                    question, window, until: Self.nextHour(after: now), attempts: question.attempts, failure: nil,
+                    inquiry, window, until: Self.nextHour(after: now), attempts: inquiry.attempts, failure: nil,
                     at: now)
             }
         }
         // The request taken for the next page counts as used: the next turn takes its own.
-        try ledger.pause(question, window, until: now, attempts: 0, failure: nil, at: now)
+        try ledger.pause(inquiry, window, until: now, attempts: 0, failure: nil, at: now)
     }
 
     /// Records the items of a page, each in its own transaction. A refused item doesn't stop the others.
@@ -126,13 +126,13 @@ extension Reconciler {
     }
 
     private func failed(
-        _ question: Question, _ window: inout HistoryWindow, _ error: AppStoreServerError, _ apple: AppleApp
+        _ inquiry: Inquiry, _ window: inout HistoryWindow, _ error: AppStoreServerError, _ apple: AppleApp
     ) throws(LedgerError) {
         // Whatever the error, the next page must be requested again.
         var date = now
         switch error.class {
         case .restartPaging:
-            state.withLock { $0.readings.end(PageReadings.Subject(question)) }
+            state.withLock { $0.readings.end(PageReadings.Subject(inquiry)) }
             window.restart()
             if window.restarts > Self.maximumRestarts {
                 window.restarts = 0
@@ -144,25 +144,25 @@ extension Reconciler {
             let until = isLeft ? window.from : window.until
             try ledger.noteGap(of: apple.app, from: from, until: until)
             options.onFinding(.gap(apple.app, from: from, until: until))
-            if !isLeft { return try ledger.complete(question, window, at: now) }
+            if !isLeft { return try ledger.complete(inquiry, window, at: now) }
         case .configuration: date = max(pausedUntil(apple.app), now + .seconds(60))
         case .retry where error.status == 429: date = now + (error.retryAfter ?? .seconds(60))
         case .retry, .final, .fault:
             // Retry the window until there is an answer: notifications are never abandoned.
-            date = now + delay(afterAttempts: question.attempts)
+            date = now + delay(afterAttempts: inquiry.attempts)
         }
-        if error.class == .fault, error.code != nil { options.onFinding(.failed(question, error.failure)) }
+        if error.class == .fault, error.code != nil { options.onFinding(.failed(inquiry, error.failure)) }
         let isFailure = error.class != .restartPaging && error.class != .shortenWindow
         try ledger.pause(
-            question, window, until: date, attempts: isFailure ? min(question.attempts + 1, 20) : 0,
+            inquiry, window, until: date, attempts: isFailure ? min(inquiry.attempts + 1, 20) : 0,
             failure: error.failure, at: now)
     }
 }
 
 extension HistoryWindow {
-    func query(_ question: Question) -> NotificationHistoryQuery {
+    func query(_ inquiry: Inquiry) -> NotificationHistoryQuery {
         var query = NotificationHistoryQuery(from: from, to: until)
-        query.onlyFailures = HistoryRange(rawValue: question.subject) == .failures
+        query.onlyFailures = HistoryRange(rawValue: inquiry.subject) == .failures
         return query
     }
 }

@@ -57,7 +57,7 @@ extension Reconciler {
         if !isDryRun, account == nil { try runToEnd(from: start, &result, progress) }
         result.counts = counts
         result.configuration = stopped.values.first.map { "\($0)" } ?? result.configuration
-        for count in try ledger.questionCounts(at: now) {
+        for count in try ledger.inquiryCounts(at: now) {
             if let gap = count.gap { result.gaps.append((count.app, gap.from, gap.until)) }
         }
         return result
@@ -86,7 +86,7 @@ extension Reconciler {
             break
         }
         result.leftOver = try openCount()
-        for count in try ledger.questionCounts(at: now) {
+        for count in try ledger.inquiryCounts(at: now) {
             let isComplete = [count.completeUntil, count.sweptUntil].allSatisfy { $0.map { $0 >= start } ?? false }
             if !isComplete { result.isComplete = false }
         }
@@ -97,7 +97,7 @@ extension Reconciler {
     /// Returns the number of inquiries that are due or have failed.
     private func openCount() throws(LedgerError) -> Int {
         var count = 0
-        for apple in apps { count += try ledger.openQuestionCount(about: apple.app, at: now) }
+        for apple in apps { count += try ledger.openInquiryCount(about: apple.app, at: now) }
         return count
     }
 
@@ -209,7 +209,7 @@ extension Reconciler {
                 next = window.following
             }
         }
-        for count in try ledger.questionCounts(at: now) where count.app == apple.app {
+        for count in try ledger.inquiryCounts(at: now) where count.app == apple.app {
             for (priority, date) in count.oldest where date <= now { result.due[priority] = count.pending[priority] }
         }
     }

@@ -117,20 +117,20 @@ package final class Reconciler: Sendable {
 
     private func runOnce(_ apple: AppleApp, at now: Instant) throws(LedgerError) -> (Int, next: Instant?) {
         let appState = state.withLock { $0.states[apple.app] ?? AppState() }
-        let kinds = Question.Kind.allCases.filter { appState.allows($0.endpoint, at: now) }
-        let wakes = Question.Kind.allCases.map { appState.wakes($0.endpoint) }.filter { $0 > now }.min()
+        let kinds = Inquiry.Kind.allCases.filter { appState.allows($0.endpoint, at: now) }
+        let wakes = Inquiry.Kind.allCases.map { appState.wakes($0.endpoint) }.filter { $0 > now }.min()
         guard !kinds.isEmpty else { return (0, wakes) }
-        let taken = try ledger.takeQuestions(
+        let taken = try ledger.takeInquiries(
             about: apple.app, of: Set(kinds), limit: appState.isProbing ? 1 : 4,
             requestsPerHour: apple.requestsPerHour, at: now)
-        for question in taken.questions { try ask(question, apple) }
-        guard taken.questions.isEmpty else { return (taken.questions.count, nil) }
+        for inquiry in taken.inquiries { try ask(inquiry, apple) }
+        guard taken.inquiries.isEmpty else { return (taken.inquiries.count, nil) }
         var dates = [wakes]
         if taken.isBudgetSpent {
             dates.append(Self.nextHour(after: now))
-            dates.append(try ledger.nextQuestionDate(about: apple.app, isUrgent: true))
+            dates.append(try ledger.nextInquiryDate(about: apple.app, isUrgent: true))
         } else {
-            dates.append(try ledger.nextQuestionDate(about: apple.app))
+            dates.append(try ledger.nextInquiryDate(about: apple.app))
         }
         let known = dates.compactMap(\.self)
         // Inquiries that are already due wait for something else: an endpoint that is paused, or the budget.
@@ -153,7 +153,7 @@ package final class Reconciler: Sendable {
         guard isDue else { return }
         for apple in apps {
             do throws(LedgerError) {
-                let count = try ledger.cleanQuestions(about: apple.app, at: now)
+                let count = try ledger.cleanInquiries(about: apple.app, at: now)
                 if count > 0 { options.onFinding(.dropped(apple.app, count)) }
             } catch {
                 options.onFinding(.ledger(error))
@@ -265,7 +265,7 @@ package final class Reconciler: Sendable {
     }
 }
 
-extension Question.Kind {
+extension Inquiry.Kind {
     var endpoint: AppStoreServerEndpoint {
         switch self {
         case .transaction: .transactionInfo

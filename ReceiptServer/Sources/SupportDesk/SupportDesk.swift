@@ -115,8 +115,8 @@ package struct SupportDesk: Sendable {
         guard origin.isHost(of: request) else {
             return page.response(421, code: "wrong-host") { html in notice(.wrongHost, .bad, &html) }
         }
-        let isQuestion = request.method.hasSameBytes(as: "GET") || request.method.hasSameBytes(as: "HEAD")
-        guard isQuestion || origin.isOwn(request) else {
+        let isSafe = request.method.hasSameBytes(as: "GET") || request.method.hasSameBytes(as: "HEAD")
+        guard isSafe || origin.isOwn(request) else {
             return page.response(403, code: "wrong-origin") { html in notice(.notFromHere, .bad, &html) }
         }
         guard isForAnyone else {
@@ -127,7 +127,7 @@ package struct SupportDesk: Sendable {
             }
         }
         // Browsers send the length of a form, and send no body with GET.
-        let length = request.header("Content-Length").map { Int($0) ?? .max } ?? (isQuestion ? 0 : .max)
+        let length = request.header("Content-Length").map { Int($0) ?? .max } ?? (isSafe ? 0 : .max)
         guard length <= Self.maximumStrangersByteCount, request.header("Transfer-Encoding") == nil else {
             return page.response(413, code: "body-too-large") { html in notice(.refusedForm, .bad, &html) }
         }

@@ -159,7 +159,7 @@ import Testing
     }
 
     @Test(
-        "An answer that is no HTTP says nothing of the question: it is torn",
+        "An answer that is no HTTP says nothing of the inquiry: it is torn",
         arguments: [
             "SSH-2.0-OpenSSH_9.2\r\n", "<html>Try again</html>\r\n", "{\"signedTransactionInfo\":null}",
             "HTTP/1.1 200 OK\r\nA: \(String(repeating: "a", count: 110_000))\r\nContent-Length: 2\r\n\r\n{}",
@@ -174,7 +174,7 @@ import Testing
         #expect(throws: TransportFault.unavailable) { try transport.send(.init(url: "ftp://127.0.0.1/")) }
     }
 
-    @Test("What a server sends before it is asked is no answer to the next question")
+    @Test("What a server sends before it is asked is no answer to the next inquiry")
     func answerAhead() throws {
         let (ok, missing) = (
             "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n"

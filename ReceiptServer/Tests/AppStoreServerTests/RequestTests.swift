@@ -6,7 +6,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// What the client sends beside questions.
+/// What the client sends beside inquiries.
 @Suite struct RequestTests {
     private static let uuid = "7e3fb204-2a0b-4b1c-8d5e-5f1f2a3b4c5d"
     private static let other = "7e3fb204-2a0b-4b1c-8d5e-5f1f2a3b4c5e"

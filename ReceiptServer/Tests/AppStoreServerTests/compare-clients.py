@@ -1,4 +1,4 @@
-"""Apple's client for Python beside ours over random questions: both ask the same, and read the same in every answer,
+"""Apple's client for Python beside ours over random inquiries: both ask the same, and read the same in every answer,
 valid or broken.
 
 Usage: compare-clients.py FAKE-APP-STORE CLIENT-TRIAL COUNT SEED
@@ -49,7 +49,7 @@ ERROR_REASONS = {
 
 class Shop(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    # A client that has the head and knows that no body follows asks the next question: all is sent at once.
+    # A client that has the head and knows that no body follows asks the next inquiry: all is sent at once.
     wbufsize = -1
     disable_nagle_algorithm = True
     status, content_type, body = 200, "application/json", b""
@@ -122,8 +122,8 @@ def tell(**members):
     ours.stdin.flush()
 
 
-def ask_ours(question):
-    tell(**question)
+def ask_ours(inquiry):
+    tell(**inquiry)
     return json.loads(ours.stdout.readline())
 
 
@@ -149,7 +149,7 @@ def date():
     return random.randrange(1_500_000_000_000, 1_900_000_000_000)
 
 
-def question():
+def inquiry():
     """What ours is asked, and the same call of Apple's client."""
     call = random.choice(list(READERS))
     id = random.choice(IDS + [str(random.randrange(1, 10**18)), "MX1234567A", "a-b_c.d"])
@@ -424,7 +424,7 @@ def ask_apple(asked, call):
 print(f"seed {seed}")
 explained, outcomes, calls, wrong = Counter(), Counter(), Counter(), 0
 for number in range(count):
-    asked, call = question()
+    asked, call = inquiry()
     if random.random() < 0.2:
         Shop.status, Shop.content_type, Shop.body, fault = failure()
         reasons = ERROR_REASONS
@@ -452,7 +452,7 @@ ours.wait()
 shop.shutdown()
 for fault, found in sorted(explained.items()):
     print(f"{found:5} {fault}: {(REASONS | ERROR_REASONS)[fault]}")
-print(f"{count} questions of {len(calls)} kinds: both read {outcomes['an answer']} answers, {outcomes['an error']} errors and {outcomes['unreadable']} that no client reads, "
+print(f"{count} inquiries of {len(calls)} kinds: both read {outcomes['an answer']} answers, {outcomes['an error']} errors and {outcomes['unreadable']} that no client reads, "
       f"with {accepted['accepted']} JWS that Apple's verifier accepts and {accepted['refused']} that it refuses; {sum(explained.values())} differences of {len(explained)} kinds have a reason, "
       f"{wrong} have none")
 # A comparison of nothing would find nothing.

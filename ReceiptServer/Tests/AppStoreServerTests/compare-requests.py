@@ -1,4 +1,4 @@
-"""Every call of Apple's client that is no question about purchases, beside ours: the same request, the same answer.
+"""Every call of Apple's client that is no inquiry about purchases, beside ours: the same request, the same answer.
 
 Usage: compare-requests.py FAKE-APP-STORE CLIENT-TRIAL
 
@@ -134,21 +134,21 @@ try:
         url=ours.url, root=text(ours.root), key=text(ours.key), keyID=ours.options["key_id"],
         issuerID=ours.options["issuer_id"], bundleID=BUNDLE, environment="sandbox")) + "\n")
 
-    def ask(call, **question):
-        process.stdin.write(json.dumps(dict(question, call=call)) + "\n")
+    def ask(call, **inquiry):
+        process.stdin.write(json.dumps(dict(inquiry, call=call)) + "\n")
         process.stdin.flush()
         return json.loads(process.stdout.readline())
 
     made = set()
 
-    def compare(method, arguments, call, **question):
+    def compare(method, arguments, call, **inquiry):
         made.add(method)
         before = len(apples.passed), len(ours.passed)
         try:
             getattr(client, method)(*arguments)
         except APIException as error:
             pass
-        answer = ask(call, **question)
+        answer = ask(call, **inquiry)
         one, other = apples.passed[before[0]:], ours.passed[before[1]:]
         check(f"{method}: {one[0][0]} {one[0][1]}, {one[0][5]}", one == other, (one, other, answer))
         return answer

@@ -17,7 +17,7 @@ struct Server: Decodable {
     var environment: String?
 }
 
-struct Question: Decodable {
+struct Inquiry: Decodable {
     var call: String
     var id: String?
     var statuses: [Int64]?
@@ -67,14 +67,14 @@ func sent(_ notification: SentNotification) -> [Any] {
     ]
 }
 
-func answer(_ client: AppStoreServerClient, _ question: Question) throws -> [Any] {
-    let id = question.id ?? ""
-    switch question.call {
+func answer(_ client: AppStoreServerClient, _ inquiry: Inquiry) throws -> [Any] {
+    let id = inquiry.id ?? ""
+    switch inquiry.call {
     case "transaction-info":
         let answer = try client.transactionInfo(of: id)
         return [transaction(answer.transaction), answer.isOfAskedID]
     case "subscription-statuses":
-        let statuses = (question.statuses ?? []).map { SubscriptionStatus(rawValue: $0) }
+        let statuses = (inquiry.statuses ?? []).map { SubscriptionStatus(rawValue: $0) }
         let answer = try client.subscriptionStatuses(of: id, statuses: statuses)
         return [
             app(answer.unsigned),
@@ -88,48 +88,48 @@ func answer(_ client: AppStoreServerClient, _ question: Question) throws -> [Any
         ]
     case "transaction-history":
         var query = TransactionHistoryQuery()
-        query.startDate = question.startDate.map(Instant.init(millisecondsSince1970:))
-        query.endDate = question.endDate.map(Instant.init(millisecondsSince1970:))
-        query.productIDs = question.productIDs ?? []
-        query.productTypes = (question.productTypes ?? []).compactMap { .init(rawValue: $0) }
-        query.subscriptionGroupIDs = question.subscriptionGroupIDs ?? []
-        query.ownershipType = question.ownershipType.map(OwnershipType.init(rawValue:))
-        query.isRevoked = question.isRevoked
-        query.sort = question.sort.flatMap { .init(rawValue: $0) }
-        let answer = try client.transactionHistory(of: id, query, revision: question.page)
+        query.startDate = inquiry.startDate.map(Instant.init(millisecondsSince1970:))
+        query.endDate = inquiry.endDate.map(Instant.init(millisecondsSince1970:))
+        query.productIDs = inquiry.productIDs ?? []
+        query.productTypes = (inquiry.productTypes ?? []).compactMap { .init(rawValue: $0) }
+        query.subscriptionGroupIDs = inquiry.subscriptionGroupIDs ?? []
+        query.ownershipType = inquiry.ownershipType.map(OwnershipType.init(rawValue:))
+        query.isRevoked = inquiry.isRevoked
+        query.sort = inquiry.sort.flatMap { .init(rawValue: $0) }
+        let answer = try client.transactionHistory(of: id, query, revision: inquiry.page)
         return page(answer) + [app(answer.unsigned.app)]
-    case "refund-history": return page(try client.refundHistory(of: id, revision: question.page))
+    case "refund-history": return page(try client.refundHistory(of: id, revision: inquiry.page))
     case "order-lookup":
         let answer = try client.order(id)
         return [orNull(answer.unsigned.status), answer.transactions.map { transaction($0) }]
     case "notification-history":
         var query = NotificationHistoryQuery(
-            from: Instant(millisecondsSince1970: question.startDate ?? 0),
-            to: Instant(millisecondsSince1970: question.endDate ?? 0))
-        if let type = question.notificationType {
+            from: Instant(millisecondsSince1970: inquiry.startDate ?? 0),
+            to: Instant(millisecondsSince1970: inquiry.endDate ?? 0))
+        if let type = inquiry.notificationType {
             query.filter = .type(
-                NotificationType(rawValue: type), question.notificationSubtype.map(NotificationSubtype.init(rawValue:)))
-        } else if let id = question.transactionID {
+                NotificationType(rawValue: type), inquiry.notificationSubtype.map(NotificationSubtype.init(rawValue:)))
+        } else if let id = inquiry.transactionID {
             query.filter = .transaction(id)
         }
-        query.onlyFailures = question.onlyFailures ?? false
-        let page = try client.notificationHistory(query, paginationToken: question.page)
+        query.onlyFailures = inquiry.onlyFailures ?? false
+        let page = try client.notificationHistory(query, paginationToken: inquiry.page)
         return [orNull(page.unsigned.paginationToken), page.unsigned.hasMore, page.notifications.map { sent($0) }]
     case "request-test-notification": return [try client.requestTestNotification().token]
     case "test-notification-status": return sent(try client.testNotificationStatus(id))
-    default: return try request(client, question)
+    default: return try request(client, inquiry)
     }
 }
 
-/// Calls that send something beside a question, and what belongs to them.
-func request(_ client: AppStoreServerClient, _ question: Question) throws -> [Any] {
-    let (id, texts, numbers) = (question.id ?? "", question.texts ?? [], question.numbers ?? [])
+/// Calls that send something beside an inquiry, and what belongs to them.
+func request(_ client: AppStoreServerClient, _ inquiry: Inquiry) throws -> [Any] {
+    let (id, texts, numbers) = (inquiry.id ?? "", inquiry.texts ?? [], inquiry.numbers ?? [])
     var change: RenewalExtension {
         .init(days: numbers[0], reason: .init(rawValue: numbers[1]), requestIdentifier: texts[0])
     }
-    switch question.call {
+    switch inquiry.call {
     case "app-transaction-info": return [verdict(try client.appTransactionInfo(of: id).appTransaction) { $0.bundleID }]
-    case "transaction-history-v1": return page(try client.transactionHistoryV1(of: id, revision: question.page))
+    case "transaction-history-v1": return page(try client.transactionHistoryV1(of: id, revision: inquiry.page))
     case "set-app-account-token": try client.setAppAccountToken(texts[0], ofOriginalTransaction: id)
     case "finish-transaction": try client.finishTransaction(id)
     case "send-consumption-information":
@@ -167,7 +167,7 @@ func request(_ client: AppStoreServerClient, _ question: Question) throws -> [An
             orNull(status.failedCount),
         ]
     case "upload-image":
-        let image = RetentionImage(png: Array(question.bytes ?? Data()), size: .init(rawValue: texts[0]))
+        let image = RetentionImage(png: Array(inquiry.bytes ?? Data()), size: .init(rawValue: texts[0]))
         try client.uploadImage(image, identifier: id)
     case "delete-image": try client.deleteImage(id)
     case "images":
@@ -192,7 +192,7 @@ func request(_ client: AppStoreServerClient, _ question: Question) throws -> [An
     case "performance-test-result":
         let result = try client.performanceTestResult(id)
         return [orNull(result.result), orNull(result.successRate), orNull(result.responseTimes?.p99)]
-    default: fatalError("unknown call \(question.call)")
+    default: fatalError("unknown call \(inquiry.call)")
     }
     return []
 }
@@ -213,10 +213,10 @@ let client = try AppStoreServerClient(
         policy: VerificationPolicy(bundleIDs: [server.bundleID], environments: [environment]),
         trust: .roots([TrustAnchor(der: Array(server.root))])),
     options: options)
-while let question = try line(Question.self) {
+while let inquiry = try line(Inquiry.self) {
     var result: [String: Any] = [:]
     do {
-        result["answer"] = try answer(client, question)
+        result["answer"] = try answer(client, inquiry)
     } catch let error as AppStoreServerError {
         switch error.reason {
         case .answer(let status, let code): result["error"] = [status, orNull(code?.rawValue)]

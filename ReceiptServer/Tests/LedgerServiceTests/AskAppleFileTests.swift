@@ -118,7 +118,7 @@ import Testing
 
     @Test func `a history that was never read is as old as the epoch, so that the alarm rings`() throws {
         var policy = LedgerPolicy()
-        policy.questions = QuestionPolicy(apps: Set(try file().askers.map(\.app.app)))
+        policy.inquiries = InquiryPolicy(apps: Set(try file().askers.map(\.app.app)))
         let ledger = try PurchaseLedger(creating: folder.appending(path: "ledger.db").path, policy: policy)
         let now = Instant(millisecondsSince1970: 1_750_000_000_000)
         let stored = try AppleMetrics.read(ledger, isAsking: true, at: now)

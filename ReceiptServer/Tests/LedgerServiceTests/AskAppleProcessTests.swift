@@ -65,7 +65,7 @@ import TrialSupport
         var kills = 0
         func pages() -> Int { shop.store.requestCounts[.notificationHistory] ?? 0 }
         // At any moment of the first windows. The last ones have something.
-        while kills < Sampling.count("killed-questions"), try recordedCount(ledger) < total {
+        while kills < Sampling.count("killed-inquiries"), try recordedCount(ledger) < total {
             let server = try shop.serve(location)
             let asked = pages() + Int.random(in: 2...(Self.isLong ? 4 : 12))
             try wait { try pages() >= asked || recordedCount(ledger) == total }
@@ -100,7 +100,7 @@ import TrialSupport
         for server in servers { #expect(server.terminate() == 0) }
     }
 
-    @Test func `a key that Apple refuses stops the questions, and SIGHUP reads the next one`() throws {
+    @Test func `a key that Apple refuses stops the inquiries, and SIGHUP reads the next one`() throws {
         let shop = try AppleShop()
         let ledger = try shop.ledger(shop.path("ledger.db"), isNew: true)
         _ = try sell(4, shop, ledger)

@@ -29,9 +29,9 @@ import TrialSupport
             #expect(lines.filter { Int($0) == nil } == [])
             answered.formUnion(lines)
             let ledger = try PurchaseLedger(file)
-            func texts(_ question: String) throws -> [String] {
+            func texts(_ query: String) throws -> [String] {
                 try ledger.store.read { (connection) throws(LedgerError) in
-                    try connection.run(question).map { (row) throws(LedgerError) in try row.text(0) }
+                    try connection.run(query).map { (row) throws(LedgerError) in try row.text(0) }
                 }
             }
             let granted = try texts("SELECT transaction_id FROM grants WHERE quantity = 1")

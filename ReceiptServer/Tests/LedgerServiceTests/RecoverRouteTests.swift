@@ -39,7 +39,7 @@ struct RecoverRouteTests {
             trust: .roots([shop.store.trustAnchor]))
         let file = try AskAppleFile(shop.path("ask-apple.json"), verifier)
         var policy = LedgerPolicy()
-        policy.questions = QuestionPolicy(apps: Set(file.askers.map(\.app.app)))
+        policy.inquiries = InquiryPolicy(apps: Set(file.askers.map(\.app.app)))
         ledger = try PurchaseLedger(creating: shop.path("ledger.db"), policy: policy)
         let tokens = try AccessTokens(file: shop.path("tokens"))
         let askApple = AskApple(shop.path("ask-apple.json"), file, ledger, verifier, log)

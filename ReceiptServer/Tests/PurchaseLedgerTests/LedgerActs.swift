@@ -104,7 +104,7 @@ extension PurchaseLedger {
 
     /// What the tables have, without what is random and what depends on the time of the test.
     func contents() throws -> [String] {
-        let questions = [
+        let queries = [
             "SELECT 'grant', account, transaction_id, product_id, quantity, granted_quantity FROM grants",
             "SELECT 'family', account FROM families", "SELECT 'identifier', transaction_id FROM identifiers",
             "SELECT 'evidence', transaction_id, variant FROM evidence",
@@ -115,7 +115,7 @@ extension PurchaseLedger {
         ]
         let (rows, events) = try store.read { (connection) throws(LedgerError) in
             var rows: [SQLRow] = []
-            for question in questions { rows += try connection.run(question) }
+            for query in queries { rows += try connection.run(query) }
             return (rows, try connection.run("SELECT event, state FROM outbox"))
         }
         let lines = rows.map { row in

@@ -198,7 +198,7 @@ private final class AskedYear {
         policy.lifecycleEvents = true
         locations = try [place.makeLocation(), place.makeLocation()]
         let reference = try PurchaseLedger(locations[1].text, policy: policy)
-        policy.questions = QuestionPolicy(apps: [AskedApp(.production, options.bundleID)])
+        policy.inquiries = InquiryPolicy(apps: [AskedApp(.production, options.bundleID)])
         let ledger = try PurchaseLedger(locations[0].text, policy: policy)
         let random = Guarded(SeededGenerator(seed: seed))
         receiver.withLock { body in

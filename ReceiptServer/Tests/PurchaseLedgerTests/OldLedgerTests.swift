@@ -53,7 +53,7 @@ import Testing
 
     private struct Ended: Error {}
 
-    /// The rows of questions that have the same answer before and after.
+    /// The rows of queries that have the same answer before and after.
     private static let facts = [
         "owners": """
         SELECT i.environment, i.bundle_id, i.transaction_id, f.account, f.claimed_at FROM identifiers i
@@ -75,8 +75,8 @@ import Testing
 
     private func facts(_ connection: any SQLConnection) throws(LedgerError) -> [String: [String]] {
         var all: [String: [String]] = [:]
-        for (name, question) in Self.facts {
-            all[name] = try connection.run(question).map { row in
+        for (name, query) in Self.facts {
+            all[name] = try connection.run(query).map { row in
                 row.values.map { value in
                     switch value {
                     case .integer(let value): "\(value)"

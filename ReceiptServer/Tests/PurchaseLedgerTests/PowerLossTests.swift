@@ -192,15 +192,15 @@ import Testing
             let granted = Set(try LedgerState(ledger).grants.keys)
             let missing = answered.withLock { $0.filter { $0.1 <= position }.map(\.0) }.filter { !granted.contains($0) }
             if !missing.isEmpty { failures.append("after \(position) operations: \(missing)") }
-            for question in [
+            for query in [
                 "SELECT transaction_id FROM identifiers", "SELECT transaction_id FROM evidence",
                 "SELECT substr(account, 9) FROM families", "SELECT substr(account, 9) FROM outbox",
                 "SELECT substr(account, 9) FROM accounts",
             ] {
                 let found = try ledger.store.read { (connection) throws(LedgerError) in
-                    try connection.run(question).map { (row) throws(LedgerError) in try row.text(0) }
+                    try connection.run(query).map { (row) throws(LedgerError) in try row.text(0) }
                 }
-                if found.sorted() != granted.sorted() { failures.append("after \(position) operations: \(question)") }
+                if found.sorted() != granted.sorted() { failures.append("after \(position) operations: \(query)") }
             }
         }
         #expect(failures.prefix(1) == [])

@@ -133,9 +133,9 @@ final class SimulatedYear: @unchecked Sendable {
         app = AskedApp(.production, options.bundleID)
         var policy = LedgerPolicy()
         policy.orders = OrderPolicy()
-        policy.questions = QuestionPolicy(apps: [app])
-        policy.questions?.confirm = [.unheard, .all, .sample(percent: 30)].randomElement(using: &generator) ?? .all
-        policy.questions?.sweepsRefunds = Bool.random(using: &generator)
+        policy.inquiries = InquiryPolicy(apps: [app])
+        policy.inquiries?.confirm = [.unheard, .all, .sample(percent: 30)].randomElement(using: &generator) ?? .all
+        policy.inquiries?.sweepsRefunds = Bool.random(using: &generator)
         let random = Guarded(SeededGenerator(seed: generator.next()))
         let fakeStore = store
         policy.surroundings.date = { fakeStore.now }
@@ -709,7 +709,7 @@ final class SimulatedYear: @unchecked Sendable {
         let missing = sent.keys.filter { !contents.notifications.contains($0) }.sorted()
         try require(missing.isEmpty, "\(missing) were never heard of")
         let ledger = try restorable.ledger
-        for count in try ledger.questionCounts(at: now) {
+        for count in try ledger.inquiryCounts(at: now) {
             // A clock that is a day behind asks for half a year before the shop opened. Apple no longer has its first
             // day.
             try require(count.gap.map { $0.until < Self.start } ?? true, "there is a gap")

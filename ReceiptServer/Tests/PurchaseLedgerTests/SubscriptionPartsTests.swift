@@ -349,13 +349,13 @@ extension PurchaseLedger {
                 }
                 for table in ["parts", "periods"] { try connection.run("DELETE FROM \(table)") }
                 try connection.run("UPDATE families SET subscription = NULL")
-                let question = "SELECT transaction_id, account, quantity, until FROM grants ORDER BY transaction_id"
-                let before = try connection.run(question).map { "\($0.values)" }
+                let query = "SELECT transaction_id, account, quantity, until FROM grants ORDER BY transaction_id"
+                let before = try connection.run(query).map { "\($0.values)" }
                 let settled = try connection.settle(Submission(evidence), wholePolicy, .redeem, at: now) {
                     (decision) throws(LedgerError) in decision.settle()
                 }
                 #expect(settled.effects.events.isEmpty)
-                #expect(try connection.run(question).map { "\($0.values)" } == before)
+                #expect(try connection.run(query).map { "\($0.values)" } == before)
                 throw LedgerError(.notFound, "rolled back")
             }
         } catch {

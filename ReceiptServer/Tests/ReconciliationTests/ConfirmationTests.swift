@@ -62,7 +62,7 @@ import Testing
         _ = try shop.ledger.redeem(forged, for: "eve", at: shop.store.now)
         try shop.run(for: .days(60))
         #expect(try shop.ledger.unknownTransactions().isEmpty)
-        #expect(try shop.ledger.failedQuestions().count == 1)
+        #expect(try shop.ledger.failedInquiries().count == 1)
         #expect(shop.requests(.transactionInfo) < 30)
     }
 
@@ -92,7 +92,7 @@ import Testing
         try shop.unheard()
         _ = try shop.ledger.redeem(try forge(shop), for: "eve", at: shop.store.now)
         try shop.run(for: .days(10))
-        #expect(try shop.ledger.unknownTransactions().isEmpty && shop.questions.isEmpty)
+        #expect(try shop.ledger.unknownTransactions().isEmpty && shop.inquiries.isEmpty)
         #expect(shop.found.isEmpty)
     }
 
@@ -110,7 +110,7 @@ import Testing
         shop.store.inject(.notFound, into: .transactionInfo, count: 1000)
         #expect(try shop.redeem(coins, for: "ben") == [.belongsToAnother])
         try shop.run(for: .days(10))
-        #expect(try shop.ledger.unknownTransactions().isEmpty && shop.questions.isEmpty)
+        #expect(try shop.ledger.unknownTransactions().isEmpty && shop.inquiries.isEmpty)
     }
 
     @Test(arguments: [
@@ -157,7 +157,7 @@ import Testing
         let redeemed = try shop.reconciler.recover(.order(order), of: shop.app, for: "anna")
         #expect(redeemed.outcomes.map(\.outcome) == [.granted] && redeemed.sequence != nil)
         #expect(try shop.quantity(coins) == "1")
-        #expect(try shop.questions.isEmpty)
+        #expect(try shop.inquiries.isEmpty)
         let other = try shop.reconciler.recover(.transaction(coins.transactionID), of: shop.app, for: "ben")
         #expect(other.outcomes.map(\.outcome) == [.belongsToAnother])
         for what in [Reconciler.Recovery.order("MXNOTHING"), .transaction("999000000000001")] {
@@ -349,7 +349,7 @@ import Testing
         #expect(try shop.redeem(second.firstPeriod, for: "ben") == [.granted])
     }
 
-    @Test func `what a recovery granted is told, though the end of its questions cannot be recorded`() throws {
+    @Test func `what a recovery granted is told, though the end of its inquiries cannot be recorded`() throws {
         let shop = try Shop(.sqlite)
         shop.isUp.withLock { $0 = false }
         let coins = shop.store.change(customer: 1) { $0.buyConsumable("coins", at: Shop.start) }

@@ -14,7 +14,7 @@ import Testing
         try shop.reconciler.begin()
         let coins = try shop.unheard()
         try shop.run(for: .hours(2))
-        #expect(try shop.questions.allSatisfy { $0.hasPrefix("history") } && shop.quantity(coins) == "1")
+        #expect(try shop.inquiries.allSatisfy { $0.hasPrefix("history") } && shop.quantity(coins) == "1")
         let date = shop.store.now
         shop.store.change(customer: 1) { $0.refund(coins, at: date) }
         shop.store.deliverNotifications()
@@ -149,7 +149,7 @@ import Testing
         shop.tick(for: .hours(9))
         // What is begun anew after hours is read again.
         let new = kind == .aCycle ? 2 * 7 : 0
-        // Each of the two questions learns from a page of its own that there are no more.
+        // Each of the two inquiries learns from a page of its own that there are no more.
         #expect(byHour.withLock { $0.values.max() ?? 0 } <= 20 + 1 + new, "\(byHour.withLock(\.self))")
         #expect(byHour.withLock(\.count) >= 8)
     }
@@ -160,7 +160,7 @@ import Testing
         let items = try Self.items(shop, 90)
         try shop.reconciler.begin()
         let byHour = answer(shop) { number in
-            // Of both questions, each page has something new but for a few.
+            // Of both inquiries, each page has something new but for a few.
             number < 90 ? (number % 12 == 0 ? "" : items[number], "\(number)") : ("", nil)
         }
         shop.tick(for: .hours(4))
@@ -239,7 +239,7 @@ import Testing
         shop.tick(for: .hours(25))
         let confirmed = try shop.rows("SELECT 1 FROM confirmations WHERE confirmed_at IS NOT NULL").count
         // What is final for Apple, or a fault of ours, is an operator's to ask again.
-        let failed = try shop.ledger.failedQuestions()
+        let failed = try shop.ledger.failedInquiries()
         #expect(confirmed + failed.count == 1 && (failed.isEmpty || body.contains("errorCode")))
         #expect(try shop.reconciler.reconcile().status == 0)
         #expect(try shop.rows("SELECT 1 FROM confirmations WHERE confirmed_at IS NOT NULL").count == 1)
@@ -371,10 +371,10 @@ import Testing
         }
         try shop.run(for: .seconds(725))
         let due = try shop.rows("SELECT attempts, state FROM questions WHERE kind = 'transaction'")
-        // The one that was slow has an answer all the same, and what Apple confirmed needs no question.
+        // The one that was slow has an answer all the same, and what Apple confirmed needs no inquiry.
         #expect(due.isEmpty || due == [["0", "pending"]])
         try shop.run(for: .hours(1))
-        #expect(try shop.questions.isEmpty && shop.quantity(coins) == "1")
+        #expect(try shop.inquiries.isEmpty && shop.quantity(coins) == "1")
         #expect(try shop.rows("SELECT 1 FROM confirmations WHERE confirmed_at IS NOT NULL").count == 1)
     }
 
@@ -404,7 +404,7 @@ import Testing
         try shop.run(for: .days(120))
         // Then what is new, each week: for 90 days.
         #expect(11...12 ~= shop.requests(.refundHistory) - 4)
-        #expect(try !shop.questions.contains { $0.hasPrefix("refunds") })
+        #expect(try !shop.inquiries.contains { $0.hasPrefix("refunds") })
     }
 
     @Test func `refunds without an end are left after 50 pages, until next week`() throws {

@@ -21,13 +21,13 @@ import Testing
         // Nobody takes the notifications until the first and the last purchase are granted.
         shop.isUp.withLock { $0 = false }
         #expect(try shop.redeem(unheard) == [.granted] && shop.redeem(heard) == [.granted])
-        #expect(try shop.questions.filter { $0.hasPrefix("transaction") }.count == 2)
+        #expect(try shop.inquiries.filter { $0.hasPrefix("transaction") }.count == 2)
         let notifications = try #require(shop.store.histories[1]).notifications(through: Shop.start)
         for notification in notifications where notification.transaction != unheard {
             try shop.ledger.record(shop.verified(notification), at: shop.store.now)
         }
         #expect(try shop.redeem(early) == [.granted])
-        #expect(try shop.questions.filter { $0.hasPrefix("transaction") } == ["transaction \(unheard.transactionID) 3"])
+        #expect(try shop.inquiries.filter { $0.hasPrefix("transaction") } == ["transaction \(unheard.transactionID) 3"])
         try shop.run(for: .seconds(479))
         #expect(shop.requests(.transactionInfo) == 0)
         try shop.run(for: .seconds(241))
@@ -38,26 +38,26 @@ import Testing
         #expect(confirmed.contains([unheard.transactionID]))
     }
 
-    @Test(arguments: [QuestionPolicy.Confirm.unheard, .all, .none])
-    func `a purchase is confirmed as the policy says`(_ confirm: QuestionPolicy.Confirm) throws {
+    @Test(arguments: [InquiryPolicy.Confirm.unheard, .all, .none])
+    func `a purchase is confirmed as the policy says`(_ confirm: InquiryPolicy.Confirm) throws {
         let shop = try Shop(.sqlite, confirm: confirm)
         try shop.reconciler.begin()
         let coins = shop.store.change(customer: 1) { $0.buyConsumable("coins", at: Shop.start) }
         shop.store.deliverNotifications()
         #expect(try shop.redeem(coins) == [.granted])
-        let expected: [QuestionPolicy.Confirm: [String]] = [
+        let expected: [InquiryPolicy.Confirm: [String]] = [
             .unheard: [], .none: [], .all: ["transaction \(coins.transactionID) 5"],
         ]
-        #expect(try shop.questions.filter { $0.hasPrefix("transaction") } == expected[confirm])
+        #expect(try shop.inquiries.filter { $0.hasPrefix("transaction") } == expected[confirm])
     }
 
     @Test(arguments: [
-        ("unheard", QuestionPolicy.Confirm.unheard), ("all", .all), ("none", .some(.none)), ("sample=0", .unheard),
+        ("unheard", InquiryPolicy.Confirm.unheard), ("all", .all), ("none", .some(.none)), ("sample=0", .unheard),
         ("sample=100", .all), ("sample=7", .sample(percent: 7)), ("sample=101", nil), ("sample=", nil),
         ("sample=-1", nil), ("sample=0007", nil), ("sample", nil), ("All", nil), ("", nil),
     ])
-    func `the option names what is confirmed`(_ text: String, _ confirm: QuestionPolicy.Confirm?) {
-        #expect(QuestionPolicy.Confirm(text) == confirm)
+    func `the option names what is confirmed`(_ text: String, _ confirm: InquiryPolicy.Confirm?) {
+        #expect(InquiryPolicy.Confirm(text) == confirm)
     }
 
     @Test(arguments: [false, true])
@@ -71,7 +71,7 @@ import Testing
         if isHeardFirst { shop.store.deliverNotifications() }
         for purchase in purchases { #expect(try shop.redeem(purchase) == [.granted]) }
         shop.store.deliverNotifications()
-        let asked = try shop.questions.filter { $0.hasPrefix("transaction") }
+        let asked = try shop.inquiries.filter { $0.hasPrefix("transaction") }
         #expect(asked.allSatisfy { $0.hasSuffix(" 5") })
         // It fails by chance once in 10^9 runs.
         #expect(20...80 ~= asked.count, "\(asked.count) of 100")
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `two servers ask each question once, and never more than the budget of both`(_ place: Place) throws {
+    func `two servers ask each inquiry once, and never more than the budget of both`(_ place: Place) throws {
         let shop = try Shop(place, requestsPerHour: 40)
         let asked = Guarded<[String]>([])
         shop.onRequest.withLock { body in
@@ -120,29 +120,29 @@ import Testing
             shop.store.setClock(shop.store.now + .seconds(3600))
         }
         #expect(Set(asked.withLock(\.self)).count == 60)
-        #expect(try shop.questions.isEmpty)
+        #expect(try shop.inquiries.isEmpty)
         let spent = try shop.rows("SELECT spent, spent_low FROM budgets ORDER BY hour")
         #expect(spent.allSatisfy { $0 == ["20", "20"] })
     }
 
     @Test(arguments: Place.available)
-    func `a question of a server that has crashed is asked by another after its lease`(_ place: Place) throws {
+    func `an inquiry of a server that has crashed is asked by another after its lease`(_ place: Place) throws {
         let shop = try Shop(place)
         try shop.unheard()
         shop.store.setClock(Shop.start + .seconds(900))
-        func take(_ now: Instant) throws -> [Question] {
-            try shop.ledger.takeQuestions(
+        func take(_ now: Instant) throws -> [Inquiry] {
+            try shop.ledger.takeInquiries(
                 about: shop.app, of: [.transaction], limit: 4, requestsPerHour: 100, at: now
-            ).questions
+            ).inquiries
         }
         let lost = try #require(try take(shop.store.now).first)
         #expect(try take(shop.store.now + .seconds(59)).isEmpty)
         let taken = try #require(try take(shop.store.now + .seconds(60)).first)
         // The slow process no longer changes anything.
         try shop.ledger.finish(lost, .ended, at: shop.store.now + .seconds(61))
-        #expect(try shop.questions.count == 1)
+        #expect(try shop.inquiries.count == 1)
         try shop.ledger.finish(taken, .ended, at: shop.store.now + .seconds(62))
-        #expect(try shop.questions.isEmpty)
+        #expect(try shop.inquiries.isEmpty)
     }
 
     @Test(arguments: Place.available, [1, 3, 10])
@@ -152,16 +152,16 @@ import Testing
         let shop = try Shop(place)
         for _ in 0..<9 { try shop.unheard() }
         let now = Shop.start + .seconds(900)
-        func take() throws -> [Question] {
-            try shop.ledger.takeQuestions(
+        func take() throws -> [Inquiry] {
+            try shop.ledger.takeInquiries(
                 about: shop.app, of: [.transaction], limit: 4, requestsPerHour: limit, at: now
-            ).questions
+            ).inquiries
         }
-        var taken: [Question] = []
-        while case let questions = try take(), !questions.isEmpty { taken += questions }
+        var taken: [Inquiry] = []
+        while case let inquiries = try take(), !inquiries.isEmpty { taken += inquiries }
         // Half of the budget is for what is not urgent.
         #expect(taken.count == limit / 2)
-        _ = try shop.ledger.cleanQuestions(about: shop.app, at: now)
+        _ = try shop.ledger.cleanInquiries(about: shop.app, at: now)
         #expect(try take().isEmpty)
         guard let first = taken.first else { return }
         try shop.ledger.finish(
@@ -172,7 +172,7 @@ import Testing
     @Test func `an app about which there is much to ask does not hold up another one`() throws {
         let shops = try [Shop(.sqlite), Shop(.sqlite, .sandbox)]
         var policy = LedgerPolicy()
-        policy.questions = QuestionPolicy(apps: Set(shops.map(\.app)))
+        policy.inquiries = InquiryPolicy(apps: Set(shops.map(\.app)))
         let ledger = try PurchaseLedger(shops[0].location.text, policy: policy)
         for shop in shops {
             shop.isUp.withLock { $0 = false }
@@ -199,7 +199,7 @@ import Testing
         #expect(10...40 ~= shop.requests(.transactionInfo), "\(shop.requests(.transactionInfo))")
         shop.store.endFaults()
         try shop.run(for: .hours(24))
-        #expect(try shop.questions.isEmpty)
+        #expect(try shop.inquiries.isEmpty)
     }
 
     @Test func `while Apple is away, an id that is none is no answer of Apple's`() throws {
@@ -224,29 +224,29 @@ import Testing
         try shop.run(for: .seconds(59))
         #expect(shop.requests(.transactionInfo) == 1)
         try shop.run(for: .seconds(600))
-        #expect(try shop.requests(.transactionInfo) == 13 && shop.questions.isEmpty)
+        #expect(try shop.requests(.transactionInfo) == 13 && shop.inquiries.isEmpty)
     }
 
-    @Test func `attempts are put off longer each time, and a question is given up after 20`() throws {
+    @Test func `attempts are put off longer each time, and an inquiry is given up after 20`() throws {
         let shop = try Shop(.sqlite)
         let coins = try shop.unheard()
         shop.store.inject(.internalError, into: .transactionInfo, count: 1000)
         try shop.run(for: .days(30))
         #expect(shop.requests(.transactionInfo) == 20)
-        #expect(try shop.ledger.failedQuestions().map(\.subject) == [coins.transactionID])
+        #expect(try shop.ledger.failedInquiries().map(\.subject) == [coins.transactionID])
         #expect(try shop.quantity(coins) == "1")
         shop.store.endFaults()
         #expect(try shop.reconciler.reconcile().status == 0)
-        #expect(try shop.ledger.failedQuestions().isEmpty && shop.requests(.transactionInfo) == 21)
+        #expect(try shop.ledger.failedInquiries().isEmpty && shop.requests(.transactionInfo) == 21)
     }
 
-    @Test func `a question whose answers are refused is given up after 20`() throws {
+    @Test func `an inquiry whose answers are refused is given up after 20`() throws {
         let shop = try Shop(.sqlite)
         let coins = try shop.unheard()
         shop.store.inject(.changedSignature, into: .transactionInfo, count: 1000)
         try shop.run(for: .days(60))
         #expect(shop.requests(.transactionInfo) == 20)
-        #expect(try shop.ledger.failedQuestions().map(\.subject) == [coins.transactionID])
+        #expect(try shop.ledger.failedInquiries().map(\.subject) == [coins.transactionID])
     }
 
     @Test func `another server does not ask what Apple has put off`() throws {
@@ -274,13 +274,13 @@ import Testing
     }
 
     @Test(arguments: [FakeFault.rateLimit, .rateLimitSeconds, .rateLimitPast, .rateLimitWithoutHeader])
-    func `an endpoint that Apple limits is left alone, and its questions are not used up`(_ fault: FakeFault) throws {
+    func `an endpoint that Apple limits is left alone, and its inquiries are not used up`(_ fault: FakeFault) throws {
         let shop = try Shop(.sqlite)
         try shop.unheard()
         shop.store.inject(fault, into: .transactionInfo, count: 30)
         try shop.run(for: .hours(2))
         #expect(shop.requests(.transactionInfo) == 31)
-        #expect(try shop.questions.isEmpty)
+        #expect(try shop.inquiries.isEmpty)
     }
 
     @Test func `after three answers 401 an app is asked about once an hour, until a key is right`() throws {
@@ -349,7 +349,7 @@ import Testing
         #expect(shop.found.contains { if case .clockSkew = $0 { true } else { false } } == isTold)
     }
 
-    @Test func `a question whose time would be over before its answer is left to another server`() throws {
+    @Test func `an inquiry whose time would be over before its answer is left to another server`() throws {
         let shop = try Shop(.sqlite)
         for _ in 0..<4 { try shop.unheard() }
         shop.store.setClock(Shop.start + .seconds(900))
@@ -411,9 +411,9 @@ import Testing
         }
         let before = try PurchaseLedger(shop.location.text)
         _ = try before.redeem(shop.evidence(subscription.firstPeriod), for: "anna", at: shop.store.now)
-        #expect(try shop.questions.isEmpty)
+        #expect(try shop.inquiries.isEmpty)
         try shop.reconciler.begin()
-        #expect(try shop.questions.contains("statuses \(subscription.originalTransactionID) 2"))
+        #expect(try shop.inquiries.contains("statuses \(subscription.originalTransactionID) 2"))
     }
 
     @Test(arguments: 1...5)
@@ -447,7 +447,7 @@ import Testing
         shop.store.deliverNotifications()
         #expect(try shop.redeem(subscription.firstPeriod) == [.granted])
         let id = subscription.originalTransactionID
-        #expect(try shop.questions == ["statuses \(id) 2"])
+        #expect(try shop.inquiries == ["statuses \(id) 2"])
         // Apple says SUCCESS: something in front of the server takes it.
         let renewal = shop.store.change(customer: 1) { $0.renew(subscription) }
         try shop.run(until: Shop.start + .days(30) - .hours(1.1))
@@ -457,7 +457,7 @@ import Testing
         #expect(shop.requests(.subscriptionStatuses) == 2)
         #expect(try shop.quantity(renewal) == "1")
         #expect(try shop.causes == ["granted redeem", "granted reconciliation"])
-        #expect(try shop.questions == ["statuses \(id) 2"])
+        #expect(try shop.inquiries == ["statuses \(id) 2"])
     }
 
     @Test
@@ -474,7 +474,7 @@ import Testing
             shop.isUp.withLock { $0 = false }
             shop.store.change(customer: 1) { history in change(&history, subscription) }
             try shop.run(for: .days(120))
-            #expect(try shop.questions.isEmpty)
+            #expect(try shop.inquiries.isEmpty)
             return shop.requests(.subscriptionStatuses)
         }
         #expect(try count { $0.turnOffRenewal(of: $1, at: Shop.start + .days(10)) } == 1)

@@ -129,8 +129,8 @@ private final class Simulation {
         var policy = LedgerPolicy()
         if hasTokens { policy.orders = OrderPolicy() }
         reference = try PurchaseLedger(LedgerLocation(locations[1]).open(), policy, at: now)
-        policy.questions = QuestionPolicy(apps: [app])
-        policy.questions?.confirm =
+        policy.inquiries = InquiryPolicy(apps: [app])
+        policy.inquiries?.confirm =
             [.unheard, .all, .none, .sample(percent: 30)].randomElement(using: &generator) ?? .unheard
         subject = try PurchaseLedger(LedgerLocation(locations[0]).open(), policy, at: now)
         var clientOptions = AppStoreServerClient.Options()
@@ -362,7 +362,7 @@ private final class Simulation {
         let recorded = try Self.texts(subject, "SELECT uuid FROM notifications").map(\.[0])
         let (all, taken) = world.state.withLock { ($0.uuids, $0.taken) }
         let missing = all.filter { !Set(recorded).contains($0.key) }
-        let gap = try #require(subject.questionCounts(at: now).first).gap
+        let gap = try #require(subject.inquiryCounts(at: now).first).gap
         for (uuid, date) in missing {
             let isInGap = gap.map { $0.from <= date && date <= $0.until } ?? false
             #expect(isInGap, "seed \(seed): \(uuid) of \(date) is missing, and no gap says so")

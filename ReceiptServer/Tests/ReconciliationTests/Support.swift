@@ -72,7 +72,7 @@ final class Shop: Sendable {
     /// How far the server's clock is ahead.
     let clockError = Guarded(Duration.zero)
     let requestsPerHour: Int
-    private let confirm: QuestionPolicy.Confirm
+    private let confirm: InquiryPolicy.Confirm
     private let sweepsRefunds: Bool
     private let orders: Bool
     private let receiver: Receiver
@@ -84,7 +84,7 @@ final class Shop: Sendable {
     }
 
     init(
-        _ place: Place, _ environment: AppStoreEnvironment = .production, confirm: QuestionPolicy.Confirm = .unheard,
+        _ place: Place, _ environment: AppStoreEnvironment = .production, confirm: InquiryPolicy.Confirm = .unheard,
         requestsPerHour: Int = AppleApp.defaultRequestsPerHour, sweepsRefunds: Bool = false, orders: Bool = false
     ) throws {
         let receiver = Receiver()
@@ -123,15 +123,15 @@ final class Shop: Sendable {
     }
 
     static func ledger(
-        _ location: Place.Location, _ store: FakeAppStore, _ confirm: QuestionPolicy.Confirm = .unheard,
+        _ location: Place.Location, _ store: FakeAppStore, _ confirm: InquiryPolicy.Confirm = .unheard,
         _ sweepsRefunds: Bool = false, _ orders: Bool = false
     ) throws -> PurchaseLedger {
         var policy = LedgerPolicy()
         if orders { policy.orders = OrderPolicy() }
-        var questions = QuestionPolicy(apps: [AskedApp(store.environment, store.options.bundleID)])
-        questions.confirm = confirm
-        questions.sweepsRefunds = sweepsRefunds
-        policy.questions = questions
+        var inquiries = InquiryPolicy(apps: [AskedApp(store.environment, store.options.bundleID)])
+        inquiries.confirm = confirm
+        inquiries.sweepsRefunds = sweepsRefunds
+        policy.inquiries = inquiries
         return try PurchaseLedger(location.text, policy: policy)
     }
 
@@ -265,7 +265,7 @@ final class Shop: Sendable {
         try rows("SELECT quantity FROM grants WHERE transaction_id = '\(transaction.transactionID)'").first?[0]
     }
 
-    var questions: [String] {
+    var inquiries: [String] {
         get throws {
             try rows("SELECT kind, subject, priority FROM questions WHERE state = 'pending' ORDER BY kind, subject").map
             { $0.joined(separator: " ") }

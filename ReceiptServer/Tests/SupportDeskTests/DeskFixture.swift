@@ -55,7 +55,7 @@ final class DeskFixture: @unchecked Sendable {
         tokens = try AccessTokens(file: file)
         var rules = LedgerPolicy()
         if let store {
-            rules.questions = QuestionPolicy(apps: [AskedApp(store.environment, store.options.bundleID)])
+            rules.inquiries = InquiryPolicy(apps: [AskedApp(store.environment, store.options.bundleID)])
         }
         ledger = try PurchaseLedger(creating: folder.appending(path: "ledger.db").path, policy: rules)
         var policy = VerificationPolicy(bundleIDs: [MintedEvidence.bundleID], environments: [.production])

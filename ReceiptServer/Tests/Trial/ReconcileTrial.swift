@@ -64,7 +64,7 @@ import TrialSupport
         row(
             "    purchases that nothing confirmed after 10 minutes, and were asked about one by one",
             "\(result.requests[.transactionInfo] ?? 0)")
-        row("    questions left", "\(result.left)", result.left == 0)
+        row("    inquiries left", "\(result.left)", result.left == 0)
     }
 
     // MARK: Pairs

@@ -55,7 +55,7 @@ final class SimulatedDay {
         verifier = try AppStoreVerifier(policy: policy, trust: evidence.trust)
         folder = evidence.path("day-\(UUID().uuidString).db")
         var ledgerPolicy = LedgerPolicy()
-        ledgerPolicy.questions = QuestionPolicy(apps: [app])
+        ledgerPolicy.inquiries = InquiryPolicy(apps: [app])
         ledger = try PurchaseLedger(creating: folder, policy: ledgerPolicy)
         let apple = DayApple(evidence, Self.start)
         self.apple = apple
@@ -118,7 +118,7 @@ final class SimulatedDay {
         apple.now = max(apple.now, date)
         while case .asked = reconciler.runOnce() {}
         let count = reconciler.counts.requestsByPriority.reduce(0) { count, requests in
-            requests.key < Question.lowPriority ? count : count + requests.value
+            requests.key < Inquiry.lowPriority ? count : count + requests.value
         }
         lowByHour[apple.now.secondsSince1970 / 3600, default: 0] += count - lowCount
         lowCount = count
@@ -152,7 +152,7 @@ final class SimulatedDay {
             result.missing += uuids.count - (try ledger.recordedNotifications(uuids, in: .production).count)
         }
         // The day's look at the history is always to be asked again, and so are subscriptions that end next week.
-        for counts in try ledger.questionCounts(at: apple.now) {
+        for counts in try ledger.inquiryCounts(at: apple.now) {
             result.left += counts.failed + max(0, (counts.pending[3] ?? 0) - 1) + (counts.pending[4] ?? 0)
         }
         return result

@@ -10,13 +10,12 @@ struct AppleMetrics: Sendable {
     struct Stored: Sendable {
         var notifications: [PurchaseLedger.LastNotification] = []
         /// The inquiries, or `nil` without `--ask-apple`.
-        var asking:
-            (questions: [PurchaseLedger.QuestionCounts], unknown: [(app: AskedApp, signer: String, count: Int)])?
+        var asking: (inquiries: [PurchaseLedger.InquiryCounts], unknown: [(app: AskedApp, signer: String, count: Int)])?
     }
 
     static func read(_ ledger: PurchaseLedger, isAsking: Bool, at now: Instant = .now) throws(LedgerError) -> Stored {
         var stored = Stored(notifications: try ledger.lastNotifications())
-        if isAsking { stored.asking = (try ledger.questionCounts(at: now), try ledger.unknownCounts()) }
+        if isAsking { stored.asking = (try ledger.inquiryCounts(at: now), try ledger.unknownCounts()) }
         return stored
     }
 
@@ -44,13 +43,13 @@ struct AppleMetrics: Sendable {
     static func stored(
         _ stored: Stored, _ apps: [AppleApp], at now: Instant = .now
     ) -> [MetricFamily] {
-        guard let (questions, unknown) = stored.asking else { return [] }
+        guard let (inquiries, unknown) = stored.asking else { return [] }
         var states = MetricFamily(
             .gauge, "receipt_server_apple_questions",
-            "Questions to Apple by their state; at most 10000 pending ones are counted for each priority.")
+            "Inquiries to Apple by their state; at most 10000 pending ones are counted for each priority.")
         var oldest = MetricFamily(
             .gauge, "receipt_server_apple_oldest_question_seconds",
-            "How long the oldest due question of a priority has waited; 0 if there is none.")
+            "How long the oldest due inquiry of a priority has waited; 0 if there is none.")
         var complete = MetricFamily(
             .gauge, "receipt_server_apple_history_complete_until_seconds",
             "The age of the date up to which every notification that Apple could not deliver was fetched.")
@@ -59,7 +58,7 @@ struct AppleMetrics: Sendable {
             "The length of the period whose undelivered notifications the ledger lacks and Apple no longer keeps.")
         var budget = MetricFamily(
             .gauge, "receipt_server_apple_budget_left", "The requests that may still be made in this hour.")
-        for counts in questions {
+        for counts in inquiries {
             let labels = labels(counts.app)
             for (priority, count) in counts.pending.sorted(by: { $0.key < $1.key }) {
                 states.add(UInt64(count), labels + [("state", "pending"), ("priority", "\(priority)")])

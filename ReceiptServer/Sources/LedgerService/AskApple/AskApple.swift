@@ -44,10 +44,10 @@ final class AskApple: Sendable {
     /// Returns the policy that decides which inquiries the ledger records.
     static func policy(
         _ values: OptionTable.Values, _ file: AskAppleFile
-    ) throws(ConfigurationError) -> QuestionPolicy {
-        var policy = QuestionPolicy(apps: Set(file.askers.map(\.app.app)))
+    ) throws(ConfigurationError) -> InquiryPolicy {
+        var policy = InquiryPolicy(apps: Set(file.askers.map(\.app.app)))
         if let text = values["--confirm"] {
-            guard let confirm = QuestionPolicy.Confirm(text) else {
+            guard let confirm = InquiryPolicy.Confirm(text) else {
                 throw ConfigurationError(
                     "--confirm must be 'unheard', 'all', 'sample=PERCENT' or 'none', and is '\(text)'")
             }

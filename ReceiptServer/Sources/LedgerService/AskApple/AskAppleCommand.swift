@@ -199,8 +199,8 @@ extension Finding {
         case .refused(let app, let code, let id): return line("refused-item", app, code, id)
         case .unknown(let unknown):
             return line("unknown-at-apple", unknown.app, unknown.transactionID, unknown.signer)
-        case .failed(let question, let failure):
-            return line("question-failed", question.app, question.kind.rawValue, question.subject, failure)
+        case .failed(let inquiry, let failure):
+            return line("question-failed", inquiry.app, inquiry.kind.rawValue, inquiry.subject, failure)
         case .statusMismatch(let app, let id): return line("status-mismatch", app, id)
         case .leftOver(let app, let id, let reason): return line("left-over-of", app, id, reason)
         case .missing(let app, let type, let uuid, let events):

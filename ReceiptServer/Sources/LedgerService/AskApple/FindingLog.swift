@@ -36,11 +36,11 @@ final class FindingLog: Sendable {
             log.write(.error, "notification-swallowed", members(app) + [("type", .text(type))] + named("uuid", uuid))
         case .endedUnheard(let app, let id):
             log.write(.warning, "period-ended-unheard", members(app) + [("transaction_id", .text(id))])
-        case .failed(let question, let failure):
+        case .failed(let inquiry, let failure):
             log.write(
                 .error, "question-failed",
-                members(question.app) + [
-                    ("kind", .text(question.kind.rawValue)), ("subject", .text(question.subject)),
+                members(inquiry.app) + [
+                    ("kind", .text(inquiry.kind.rawValue)), ("subject", .text(inquiry.subject)),
                     ("failure", .text(failure)),
                 ])
         case .dropped(let app, let count):

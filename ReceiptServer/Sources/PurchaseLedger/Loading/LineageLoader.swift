@@ -184,14 +184,14 @@ struct LineageLoader {
         _ ids: [Int64], _ found: Found, _ gathering: Gathering, isLocking: Bool
     ) throws(LedgerError) -> (Lineages, answers: [[SQLRow]]) {
         // A lifecycle and tokens are those of a whole subscription.
-        let parts = isWhole || usesTokens || policy.lifecycleEvents ? [] : partsQuestions(found, gathering)
+        let parts = isWhole || usesTokens || policy.lifecycleEvents ? [] : partSelections(found, gathering)
         let whole = ids.filter { id in !parts.contains { $0.lineage == id } }
         let lock = LineageStatements.lineages(ids, dialect, isLocking: isLocking)
-        let renewals = renewalKeys.map { SQLQuestion(LineageStatements.renewal($0)) }
-        let partsQuestions = parts.flatMap { $0.questions(dialect) }
+        let renewals = renewalKeys.map { SQLQuery(LineageStatements.renewal($0)) }
+        let partQueries = parts.flatMap { $0.queries(dialect) }
         var rows = try connection.run(
-            [lock] + LineageStatements.contents(whole, dialect) + renewals + partsQuestions
-                + statements.map(SQLQuestion.init))[...]
+            [lock] + LineageStatements.contents(whole, dialect) + renewals + partQueries
+                + statements.map(SQLQuery.init))[...]
         func next(_ count: Int) -> ArraySlice<[SQLRow]> {
             defer { rows = rows.dropFirst(count) }
             return rows.prefix(count)
@@ -205,7 +205,7 @@ struct LineageLoader {
         guard lineages.byID.count == ids.count else { throw .conflict }
         try Self.read(next(3), into: &lineages.byID)
         try read(next(renewals.count), &lineages)
-        try readParts(parts, next(partsQuestions.count), into: &lineages, isLocking: isLocking)
+        try readParts(parts, next(partQueries.count), into: &lineages, isLocking: isLocking)
         return (lineages, Array(rows))
     }
 
@@ -213,10 +213,10 @@ struct LineageLoader {
     fileprivate static func read(
         _ answers: ArraySlice<[SQLRow]>, into lineages: inout [Int64: Lineage]
     ) throws(LedgerError) {
-        for (question, rows) in answers.enumerated() {
+        for (index, rows) in answers.enumerated() {
             for row in rows {
                 let id = try row.integer("family_id")
-                switch question {
+                switch index {
                 case 0: try lineages[id]?.addEvidence(row)
                 case 1: lineages[id]?.renewals.append(try StoredJSON.decode(row.text("renewal")))
                 default: try lineages[id]?.addGrant(row)
@@ -265,8 +265,8 @@ extension SQLConnection {
 // MARK: - Large subscriptions
 
 extension LineageLoader {
-    /// Returns what to ask about those that are divided, unless a submission may join them with others.
-    private func partsQuestions(_ found: Found, _ gathering: Gathering) -> [PartsQuestion] {
+    /// Returns which parts of divided subscriptions to load, unless a submission may join them with others.
+    private func partSelections(_ found: Found, _ gathering: Gathering) -> [PartSelection] {
         // A grace period can reach into any part.
         guard !found.divided.isEmpty, gathering.renamed.isEmpty,
             submissions.allSatisfy({ $0.renewals.allSatisfy { $0.gracePeriodExpiresDate == nil } })
@@ -284,42 +284,42 @@ extension LineageLoader {
         }
         return found.divided.filter { !joined.contains($0.key) && gathering.lineages.contains($0.key) }
             .sorted { $0.key < $1.key }
-            .compactMap { id, original in PartsQuestion(id, original, submitted[id] ?? [], at: now) }
+            .compactMap { id, original in PartSelection(id, original, submitted[id] ?? [], at: now) }
     }
 
     /// Loads the parts that decide, or the whole where it does.
     private func readParts(
-        _ asked: [PartsQuestion], _ answers: ArraySlice<[SQLRow]>, into lineages: inout Lineages, isLocking: Bool
+        _ selections: [PartSelection], _ answers: ArraySlice<[SQLRow]>, into lineages: inout Lineages, isLocking: Bool
     ) throws(LedgerError) {
         var answers = answers
         var loads: [Int64: Division.Rows] = [:]
         var whole: [Int64] = []
-        for question in asked {
-            let count = question.questions(dialect).count
+        for selection in selections {
+            let count = selection.queries(dialect).count
             // The answer to a claim of a lineage depends on all its evidence.
-            if let lineage = lineages.byID[question.lineage], lineage.owner != nil,
-                lineage.division?.original == question.original.transactionID,
-                let (rows, renewal) = try question.parts(answers.prefix(count))
+            if let lineage = lineages.byID[selection.lineage], lineage.owner != nil,
+                lineage.division?.original == selection.original.transactionID,
+                let (rows, renewal) = try selection.parts(answers.prefix(count))
             {
                 loads[lineage.id] = rows
                 lineages.byID[lineage.id]?.renewals = renewal.map { [$0] } ?? []
             } else {
-                whole.append(question.lineage)
+                whole.append(selection.lineage)
             }
             answers = answers.dropFirst(count)
         }
         // What only changes of the division need.
         let divided =
             isLocking ? lineages.byID.values.filter { $0.division != nil && loads[$0.id] == nil }.map(\.id) : []
-        var questions = whole.isEmpty ? [] : LineageStatements.contents(whole, dialect)
+        var queries = whole.isEmpty ? [] : LineageStatements.contents(whole, dialect)
         for (id, rows) in loads {
             let parts = Array(rows.parts.keys)
-            questions += LineageStatements.contents(id, parts: parts, dialect)
-            if isLocking { questions.append(Division.Rows.periods(id, parts: parts, dialect)) }
+            queries += LineageStatements.contents(id, parts: parts, dialect)
+            if isLocking { queries.append(Division.Rows.periods(id, parts: parts, dialect)) }
         }
-        for id in divided { questions += [Division.Rows.parts(id), Division.Rows.periods(id, parts: nil, dialect)] }
-        guard !questions.isEmpty else { return }
-        var rows = try connection.run(questions)[...]
+        for id in divided { queries += [Division.Rows.parts(id), Division.Rows.periods(id, parts: nil, dialect)] }
+        guard !queries.isEmpty else { return }
+        var rows = try connection.run(queries)[...]
         if !whole.isEmpty { try Self.read(rows.prefix(3), into: &lineages.byID) }
         rows = rows.dropFirst(whole.isEmpty ? 0 : 3)
         for (id, division) in loads {
@@ -366,18 +366,18 @@ extension LineageLoader {
         let all = tokens.union(registered).map(\.description).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         let ids = lineages.byID.keys.sorted()
         let locks = isLocking ? TokenLocks.statements(reading: tokens, writing: registered, dialect) : []
-        let questions = [
-            SQLQuestion(
+        let queries = [
+            SQLQuery(
                 "SELECT token, account, retired_at FROM account_tokens WHERE token \(dialect.oneOf("$1", all.count))",
                 oneOf: all.map(SQLValue.text), dialect),
-            SQLQuestion(
+            SQLQuery(
                 "SELECT family_id, token, told_at FROM waiting_tokens WHERE family_id \(dialect.oneOf("$1", ids.count))",
                 oneOf: ids.map(SQLValue.integer), dialect),
-            SQLQuestion(
+            SQLQuery(
                 "SELECT family_id FROM waiting_tokens WHERE token \(dialect.oneOf("$1", registered.count))",
                 oneOf: registered.map { .text($0.description) }, dialect),
         ]
-        let rows = try connection.run(locks.map(SQLQuestion.init) + questions).dropFirst(locks.count)
+        let rows = try connection.run(locks.map(SQLQuery.init) + queries).dropFirst(locks.count)
         var holders: [AppAccountToken: TokenHolder] = [:]
         for row in rows[rows.startIndex] {
             holders[AppAccountToken(signed: try row.text("token"))] = TokenHolder(

@@ -58,30 +58,30 @@ enum LineageStatements {
     }
 
     /// Lineages by their numbers.
-    static func lineages(_ ids: [Int64], _ dialect: SQLDialect, isLocking: Bool = false) -> SQLQuestion {
-        SQLQuestion(
+    static func lineages(_ ids: [Int64], _ dialect: SQLDialect, isLocking: Bool = false) -> SQLQuery {
+        SQLQuery(
             "SELECT \(columns) FROM families WHERE id \(dialect.oneOf("$1", ids.count))"
                 + " ORDER BY id\(isLocking ? dialect.rowLock : "")", oneOf: ids.map(SQLValue.integer), dialect)
     }
 
     /// What is known of lineages, by their numbers.
-    static func contents(_ ids: [Int64], _ dialect: SQLDialect) -> [SQLQuestion] {
+    static func contents(_ ids: [Int64], _ dialect: SQLDialect) -> [SQLQuery] {
         let renewals = """
             SELECT DISTINCT identifiers.family_id, renewals.renewal FROM identifiers
             JOIN renewals ON renewals.environment = identifiers.environment
                 AND renewals.original_transaction_id = \(MemberID.original("identifiers"))
             """
         return [evidence(of: "identifiers"), renewals, grants(of: "identifiers")].map {
-            SQLQuestion(
+            SQLQuery(
                 $0 + " WHERE identifiers.family_id \(dialect.oneOf("$1", ids.count))",
                 oneOf: ids.map(SQLValue.integer), dialect)
         }
     }
 
     /// What is known of some parts of a divided subscription.
-    static func contents(_ id: Int64, parts: [Int64], _ dialect: SQLDialect) -> [SQLQuestion] {
+    static func contents(_ id: Int64, parts: [Int64], _ dialect: SQLDialect) -> [SQLQuery] {
         [evidence(of: "periods"), grants(of: "periods")].map {
-            SQLQuestion(
+            SQLQuery(
                 $0 + " WHERE periods.family_id = $1 AND periods.part \(dialect.oneOf("$2", parts.count))",
                 [.integer(id)], oneOf: parts.map(SQLValue.integer), dialect)
         }

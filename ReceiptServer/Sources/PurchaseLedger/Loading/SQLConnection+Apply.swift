@@ -25,8 +25,8 @@ extension SQLConnection {
         }
         let posted = try post(
             effects.events, closingOrdersOf: effects.newPurchases, answering: accounts, policy, at: now)
-        let questions = policy.questions?.questions(after: effects, cause, policy.surroundings, at: now) ?? []
-        try ask(questions.filter { !isImport || $0.reason == .ending }, at: now)
+        let inquiries = policy.inquiries?.inquiries(after: effects, cause, policy.surroundings, at: now) ?? []
+        try ask(inquiries.filter { !isImport || $0.reason == .ending }, at: now)
         // The account that submits one gets the outcome.
         if cause != .redeem { for key in effects.endedUnheard { try noteEnded(key, at: now) } }
         return posted
@@ -41,8 +41,8 @@ extension SQLConnection {
             try LineageWriter(from: stored, to: decided, dialect, at: now).statements.isEmpty,
             try remembers(effects.dueDates)
         else { return false }
-        let questions = policy.questions?.questions(after: effects, .redeem, policy.surroundings, at: now) ?? []
-        for question in questions { if try !isAsked(question, at: now) { return false } }
+        let inquiries = policy.inquiries?.inquiries(after: effects, .redeem, policy.surroundings, at: now) ?? []
+        for inquiry in inquiries { if try !isAsked(inquiry, at: now) { return false } }
         return true
     }
 

@@ -86,11 +86,11 @@ extension SQLConnection {
     }
 
     /// Returns the rows of each query.
-    func run(_ questions: [SQLQuestion]) throws(LedgerError) -> [[SQLRow]] {
-        var answers = try run(questions.flatMap(\.statements))[...]
-        return questions.map { question in
-            defer { answers = answers.dropFirst(question.statements.count) }
-            return Array(answers.prefix(question.statements.count).joined())
+    func run(_ queries: [SQLQuery]) throws(LedgerError) -> [[SQLRow]] {
+        var answers = try run(queries.flatMap(\.statements))[...]
+        return queries.map { query in
+            defer { answers = answers.dropFirst(query.statements.count) }
+            return Array(answers.prefix(query.statements.count).joined())
         }
     }
 }
@@ -107,7 +107,7 @@ struct SQLStatement: Sendable {
 }
 
 /// A query about several values, made of one statement for all or one for each.
-struct SQLQuestion {
+struct SQLQuery {
     let statements: [SQLStatement]
 
     init(_ statement: String, _ parameters: [SQLValue]) { self.init(SQLStatement(statement, parameters)) }
@@ -172,7 +172,7 @@ struct SQLDialect: Sendable {
     let sharedFloorLock: [String]
     let floorLock: [String]
     /// A query that returns a row if the tables of a ledger exist.
-    let tableQuestion: String
+    let tableQuery: String
     /// A statement that converts the dates of events in the outbox to RFC 3339. Version 1 wrote milliseconds since
     /// 1970.
     let eventDatesAsText: String
@@ -219,7 +219,7 @@ struct SQLDialect: Sendable {
             "(SELECT MAX(COALESCE(MAX(claim_number), 0), 0) + 1 FROM families WHERE claim_number IS NOT NULL)",
         migrationLock: [],
         sharedAccountLocks: [], accountLock: [], tokenLocks: nil, sharedFloorLock: [], floorLock: [],
-        tableQuestion: "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'ledger_schema'",
+        tableQuery: "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'ledger_schema'",
         eventDatesAsText: """
             UPDATE outbox SET event = json_set(event,
                 '$.at', strftime('%Y-%m-%dT%H:%M:%fZ', json_extract(event, '$.at') / 1000.0, 'unixepoch'),
@@ -258,7 +258,7 @@ struct SQLDialect: Sendable {
             """,
         sharedFloorLock: ["SELECT pg_advisory_xact_lock_shared(7310579653420)"],
         floorLock: ["SELECT pg_advisory_xact_lock(7310579653420)"],
-        tableQuestion: "SELECT 1 WHERE to_regclass('ledger_schema') IS NOT NULL",
+        tableQuery: "SELECT 1 WHERE to_regclass('ledger_schema') IS NOT NULL",
         eventDatesAsText: """
             UPDATE outbox SET event = (event::jsonb || (SELECT jsonb_object_agg(name, to_char(
                     to_timestamp((event::jsonb ->> name)::numeric / 1000) AT TIME ZONE 'UTC',

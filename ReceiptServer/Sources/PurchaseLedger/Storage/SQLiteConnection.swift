@@ -89,7 +89,7 @@ final class SQLiteConnection: SQLConnection {
         let rows: [SQLRow]
         var isCutShort = false
         do throws(LedgerError) {
-            rows = try run(dialect.tableQuestion)
+            rows = try run(dialect.tableQuery)
             // SQLite reads the missing part of a last page as zeros. If a checkpoint has begun to write pages, the log
             // still has them.
             let pageByteCount = try Int(run("PRAGMA page_size").first?.integer(0) ?? 1)

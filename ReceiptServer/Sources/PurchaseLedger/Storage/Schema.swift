@@ -6,7 +6,7 @@ enum Schema {
     static func versions(_ dialect: SQLDialect) -> [[String]] {
         [
             first(dialect), second(dialect) + OrderTables.statements(dialect) + parts(dialect),
-            SupportTables.statements(dialect), QuestionTables.statements(dialect), CommitMarks.tables(dialect),
+            SupportTables.statements(dialect), InquiryTables.statements(dialect), CommitMarks.tables(dialect),
             // Create the indexes of large tables, which takes long, before grants are locked.
             EndedPeriod.tables(dialect) + SupportTables.evidenceDigests(dialect) + OrderTables.tokensByDate
                 + OrderTables.shopOrders(dialect) + LifecycleTables.statements(dialect)
@@ -65,7 +65,7 @@ enum Schema {
 
     /// Returns the row with the version of the tables, or none if there are no tables.
     private static func found(_ connection: any SQLConnection) throws(LedgerError) -> [SQLRow] {
-        if try connection.run(connection.dialect.tableQuestion).isEmpty { return [] }
+        if try connection.run(connection.dialect.tableQuery).isEmpty { return [] }
         return try connection.run("SELECT version FROM ledger_schema")
     }
 

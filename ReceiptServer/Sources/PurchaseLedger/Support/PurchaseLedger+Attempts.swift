@@ -236,10 +236,10 @@ extension SQLConnection {
     fileprivate func removeRest(of removed: [SQLRow]) throws(LedgerError) {
         let one = dialect.oneOf("$1", removed.count)
         let deletions = [
-            SQLQuestion(
+            SQLQuery(
                 "DELETE FROM attempted_transactions WHERE request_id \(one)", oneOf: removed.map { $0.values[0] },
                 dialect),
-            SQLQuestion(
+            SQLQuery(
                 """
                 DELETE FROM kept_evidence WHERE digest \(one)
                     AND NOT EXISTS (SELECT 1 FROM attempts WHERE attempts.digest = kept_evidence.digest)
@@ -272,7 +272,7 @@ extension SQLConnection {
         var names: [UTF8Bytes: String] = [:]
         for account in accounts { names[UTF8Bytes(try Self.digest(ofAccount: account))] = account }
         let rows = try run([
-            SQLQuestion(
+            SQLQuery(
                 """
                 SELECT account_digest, number FROM deletions WHERE account_digest \(dialect.oneOf("$1", names.count))
                 """, oneOf: names.keys.map { .text($0.string) }, dialect)

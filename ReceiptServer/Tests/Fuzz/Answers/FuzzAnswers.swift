@@ -6,14 +6,14 @@ import FuzzSupport
 import LedgerTestSupport
 import StrictText
 
-// Answers of the App Store Server API: the first byte is the question, the second the status, the rest the body of
+// Answers of the App Store Server API: the first byte is the inquiry, the second the status, the rest the body of
 // every answer, in which a byte below 9 stands for something that was signed. Verified contents are the signed
 // contents; pages end; an answer that asks to wait asks for a day at most.
 
 @_cdecl("LLVMFuzzerTestOneInput")
 func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     unsafe withInput(start, count) { input in
-        guard let question = input.first, let status = input.dropFirst().first else { return }
+        guard let inquiry = input.first, let status = input.dropFirst().first else { return }
         let body = input.dropFirst(2).flatMap { byte in
             byte < shop.signed.count ? shop.signed[Int(byte)] : [byte]
         }
@@ -25,7 +25,7 @@ func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
                 status: statuses[Int(status) % statuses.count], body: body,
                 retryAfter: String(decoding: body.prefix(24), as: UTF8.self))
         }
-        ask(client, question % 14, body)
+        ask(client, inquiry % 14, body)
         requestCount = requests.withLock { $0 }
         check(requestCount <= 2, "\(requestCount) requests for pages that repeat")
     }
@@ -40,9 +40,9 @@ func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 private let statuses = [200, 400, 401, 404, 413, 429, 500, 302]
 private let shop = FuzzAuthority.made { try Shop() }
 
-private func ask(_ client: AppStoreServerClient, _ question: UInt8, _ body: [UInt8]) {
+private func ask(_ client: AppStoreServerClient, _ inquiry: UInt8, _ body: [UInt8]) {
     do throws(AppStoreServerError) {
-        switch question {
+        switch inquiry {
         case 0: checkGenuine([try client.transactionInfo(of: shop.id).transaction].compactMap(\.self))
         case 1: checkGenuine(try client.subscriptionStatuses(of: shop.id).subscriptions.compactMap(\.transaction))
         case 2:
@@ -127,7 +127,7 @@ private struct Shop {
             bodies.withLock { $0.append(found.body) }
             return found
         }
-        for question in 0..<8 as Range<UInt8> { Self.record(recording, question, id) }
+        for inquiry in 0..<8 as Range<UInt8> { Self.record(recording, inquiry, id) }
         let quote = UInt8(ascii: "\"")
         let all = bodies.withLock { $0 }
         var signed: [[UInt8]] = []
@@ -143,8 +143,8 @@ private struct Shop {
         }
     }
 
-    private static func record(_ client: AppStoreServerClient, _ question: UInt8, _ id: String) {
-        switch question {
+    private static func record(_ client: AppStoreServerClient, _ inquiry: UInt8, _ id: String) {
+        switch inquiry {
         case 0: _ = try? client.transactionInfo(of: id)
         case 1: _ = try? client.subscriptionStatuses(of: id)
         case 2: _ = try? client.transactionHistory(of: id)

@@ -65,7 +65,7 @@ extension PurchaseLedger {
             }
         }
         report(notices)
-        if !isNew, let confirm = policy.questions?.confirm, confirm != .unheard, confirm != .none {
+        if !isNew, let confirm = policy.inquiries?.confirm, confirm != .unheard, confirm != .none {
             // The notification that arrived earlier may have been forged. This one came from Apple.
             let unconfirmed = try store.read { (connection) throws(LedgerError) in
                 var unconfirmed: [TransactionKey] = []
@@ -190,7 +190,7 @@ extension PurchaseLedger {
                     AND grants.bundle_id = identifiers.bundle_id
                     AND grants.transaction_id = identifiers.transaction_id
                 WHERE identifiers.family_id = $1 AND grants.quantity > 0 AND grants.granted_at > $2 LIMIT 1
-                """, [.integer(family), SQLValue(now - QuestionPolicy.refundTime)]
+                """, [.integer(family), SQLValue(now - InquiryPolicy.refundTime)]
             ).isEmpty
         }
     }
@@ -198,7 +198,7 @@ extension PurchaseLedger {
     /// Creates inquiries about the subscriptions that accounts already have, when notifications are requested for the
     /// first time.
     package func askAboutSubscriptions(of app: AskedApp, at now: Instant) throws(LedgerError) {
-        guard let policy = policy.questions else { return }
+        guard let policy = policy.inquiries else { return }
         var after = ""
         while true {
             let rows = try store.read { [after] (connection) throws(LedgerError) in
@@ -215,17 +215,17 @@ extension PurchaseLedger {
             }
             guard let last = rows.last else { return }
             after = try last.text(0)
-            var questions: [NewQuestion] = []
+            var inquiries: [NewInquiry] = []
             for row in rows {
                 let purchase: Purchase = try StoredJSON.decode(row.text(2))
                 guard purchase.productType == .autoRenewableSubscription, let end = try row.optionalDate(1),
-                    let question = policy.ending(of: app.key(purchase.originalTransactionID), at: end, now: now)
+                    let inquiry = policy.ending(of: app.key(purchase.originalTransactionID), at: end, now: now)
                 else { continue }
-                questions.append(question)
+                inquiries.append(inquiry)
             }
-            questions.sort { $0.key < $1.key }
-            try store.write { [questions] (connection) throws(LedgerError) in
-                try connection.ask(questions, at: now)
+            inquiries.sort { $0.key < $1.key }
+            try store.write { [inquiries] (connection) throws(LedgerError) in
+                try connection.ask(inquiries, at: now)
             }
         }
     }

@@ -47,9 +47,9 @@ extension PurchaseLedger {
     ///
     /// - Parameter isRepeated: Whether the answer was already recorded, and the control transaction was requested.
     package func recordNotFound(
-        _ question: Question, isRepeated: Bool = false, at now: Instant
+        _ inquiry: Inquiry, isRepeated: Bool = false, at now: Instant
     ) throws(LedgerError) -> UnknownStep {
-        let key = question.app.key(question.subject)
+        let key = inquiry.app.key(inquiry.subject)
         return try store.write { (connection) throws(LedgerError) in
             if !isRepeated {
                 try connection.write(
@@ -71,20 +71,20 @@ extension PurchaseLedger {
             if answers <= Self.unknownDelays.count {
                 return .again(at: now + Self.unknownDelays[max(answers, 1) - 1], attempts: 0)
             }
-            guard question.app.environment == .production else { return .ended }
+            guard inquiry.app.environment == .production else { return .ended }
             let tomorrow = now + .seconds(86_400)
-            let later = question.attempts + 1
+            let later = inquiry.attempts + 1
             let isLast = later >= Self.maximumAttempts
             let known = try connection.purchase(key)
             if let date = known?.purchaseDate, date > now - Self.unknownAge {
                 return isLast ? .failed : .again(at: tomorrow, attempts: later)
             }
-            if try !connection.hasAnswer(about: question.app, at: now) {
+            if try !connection.hasAnswer(about: inquiry.app, at: now) {
                 let control = try connection.run(
                     """
                     SELECT transaction_id FROM confirmations WHERE environment = $1 AND bundle_id = $2
                         AND confirmed_at IS NOT NULL ORDER BY confirmed_at DESC LIMIT 1
-                    """, question.app.columns)
+                    """, inquiry.app.columns)
                 if !isRepeated, let id = try control.first?.text(0) { return .control(id) }
                 return isLast ? .failed : .again(at: tomorrow, attempts: later)
             }
@@ -95,7 +95,7 @@ extension PurchaseLedger {
                 """, key.columns + [SQLValue(now)])
             return .unknown(
                 UnknownTransaction(
-                    app: question.app, transactionID: question.subject, account: known?.account, signer: known?.signer,
+                    app: inquiry.app, transactionID: inquiry.subject, account: known?.account, signer: known?.signer,
                     since: now))
         }
     }
@@ -189,10 +189,10 @@ extension PurchaseLedger {
     /// Returns the inquiries that cover everything an account owns: its subscriptions, and each other purchase.
     package func subjects(
         of account: String, in app: AskedApp, at now: Instant
-    ) throws(LedgerError) -> [(kind: Question.Kind, id: String)] {
+    ) throws(LedgerError) -> [(kind: Inquiry.Kind, id: String)] {
         let items = try entitlements(of: account, in: app.environment, at: now).items
         var seen: Set<UTF8Bytes> = []
-        var subjects: [(kind: Question.Kind, id: String)] = []
+        var subjects: [(kind: Inquiry.Kind, id: String)] = []
         for item in items where item.purchase.bundleID?.hasSameBytes(as: app.bundleID) ?? false {
             let isSubscription = item.purchase.productType == .autoRenewableSubscription
             let id = isSubscription ? item.originalTransactionID : item.firstTransactionID

@@ -4,20 +4,20 @@ import StrictText
 /// The queue of inquiries, which several servers can share.
 extension PurchaseLedger {
     /// The time that a server has for one request. After that, another server assumes a crash and takes over.
-    package static let questionLease = Duration.seconds(60)
+    package static let inquiryLease = Duration.seconds(60)
     /// The maximum number of an app's inquiries. Beyond it, the newest with the lowest priority are dropped.
-    static let maximumQuestionCount = 100_000
+    static let maximumInquiryCount = 100_000
     /// The maximum number of inquiries to count.
     private static let maximumCounted = 10_000
     /// The kinds of inquiries in the queue, by priority.
-    static let queues: [(priority: Int64, kind: Question.Kind)] = [
+    static let queues: [(priority: Int64, kind: Inquiry.Kind)] = [
         (0, .history), (2, .statuses), (3, .history), (3, .transaction), (4, .transaction), (5, .transaction),
         (6, .refunds),
     ]
 
     /// The inquiries taken from the queue.
-    package struct TakenQuestions: Sendable {
-        package var questions: [Question] = []
+    package struct TakenInquiries: Sendable {
+        package var inquiries: [Inquiry] = []
         /// Whether the budget doesn't allow something that is due.
         package var isBudgetSpent = false
     }
@@ -25,14 +25,14 @@ extension PurchaseLedger {
     // MARK: Taking
 
     /// Takes due inquiries, most urgent first, and one request from the budget for each. No other server gets them
-    /// until ``questionLease`` has passed.
+    /// until ``inquiryLease`` has passed.
     ///
     /// - Parameters:
     ///   - kinds: The kinds that can be sent now.
     ///   - requestsPerHour: The budget that all servers share. Low priorities get at most half of it.
-    package func takeQuestions(
-        about app: AskedApp, of kinds: Set<Question.Kind>, limit: Int, requestsPerHour: Int, at now: Instant
-    ) throws(LedgerError) -> TakenQuestions {
+    package func takeInquiries(
+        about app: AskedApp, of kinds: Set<Inquiry.Kind>, limit: Int, requestsPerHour: Int, at now: Instant
+    ) throws(LedgerError) -> TakenInquiries {
         let queues = Self.queues.filter { kinds.contains($0.kind) }
         // Most checks find nothing, and need no lock.
         let isDue = try store.read { (connection) throws(LedgerError) in
@@ -40,13 +40,13 @@ extension PurchaseLedger {
                 queues.map { QueueStatement.due($0.priority, $0.kind, app, limit: 1, at: now, lock: "") }
             ).contains { !$0.isEmpty }
         }
-        guard isDue else { return TakenQuestions() }
+        guard isDue else { return TakenInquiries() }
         return try store.write { (connection) throws(LedgerError) in
             var budget = try connection.lockBudget(of: app, requestsPerHour, at: now)
-            var taken = TakenQuestions()
-            for (priority, kind) in queues where taken.questions.count < limit {
+            var taken = TakenInquiries()
+            for (priority, kind) in queues where taken.inquiries.count < limit {
                 let free = budget.free(priority)
-                let wanted = limit - taken.questions.count
+                let wanted = limit - taken.inquiries.count
                 let statement = QueueStatement.due(
                     priority, kind, app, limit: max(min(wanted, free), 1), at: now,
                     lock: connection.dialect.skippingRowLock)
@@ -56,18 +56,18 @@ extension PurchaseLedger {
                     continue
                 }
                 for row in rows {
-                    var question = try Question(row)
-                    question.leasedUntil = now + Self.questionLease
+                    var inquiry = try Inquiry(row)
+                    inquiry.leasedUntil = now + Self.inquiryLease
                     try connection.write(
                         """
                         UPDATE questions SET leased_until = $5
                         WHERE environment = $1 AND bundle_id = $2 AND kind = $3 AND subject = $4
-                        """, question.key + [SQLValue(question.leasedUntil)])
-                    taken.questions.append(question)
+                        """, inquiry.key + [SQLValue(inquiry.leasedUntil)])
+                    taken.inquiries.append(inquiry)
                     budget.spend(priority)
                 }
             }
-            if !taken.questions.isEmpty { try connection.write(budget) }
+            if !taken.inquiries.isEmpty { try connection.write(budget) }
             return taken
         }
     }
@@ -90,8 +90,8 @@ extension PurchaseLedger {
     /// Returns the earliest date when an inquiry can be taken, or `nil` if there is none.
     ///
     /// - Parameter isUrgent: Whether to consider only inquiries that can use the whole budget.
-    package func nextQuestionDate(about app: AskedApp, isUrgent: Bool = false) throws(LedgerError) -> Instant? {
-        let queues = Self.queues.filter { !isUrgent || $0.priority < Question.lowPriority }
+    package func nextInquiryDate(about app: AskedApp, isUrgent: Bool = false) throws(LedgerError) -> Instant? {
+        let queues = Self.queues.filter { !isUrgent || $0.priority < Inquiry.lowPriority }
         return try store.read { (connection) throws(LedgerError) in
             let answers = try connection.run(queues.map { QueueStatement.next($0.priority, $0.kind, app) })
             var dates: [Instant] = []
@@ -101,7 +101,7 @@ extension PurchaseLedger {
     }
 
     /// Returns the number of inquiries that are due, or failed and will soon be due again, counting up to 10,000.
-    package func openQuestionCount(
+    package func openInquiryCount(
         about app: AskedApp, at now: Instant
     ) throws(LedgerError) -> Int {
         try store.read { (connection) throws(LedgerError) in
@@ -118,7 +118,7 @@ extension PurchaseLedger {
     // MARK: Results
 
     /// The result of an inquiry.
-    package enum QuestionResult: Sendable {
+    package enum InquiryResult: Sendable {
         /// It is finished.
         case ended
         /// It will be sent again.
@@ -135,25 +135,25 @@ extension PurchaseLedger {
     ///
     /// - Parameter isUnspent: Whether no request was made.
     package func finish(
-        _ question: Question, _ result: QuestionResult, isUnspent: Bool = false, at now: Instant
+        _ inquiry: Inquiry, _ result: InquiryResult, isUnspent: Bool = false, at now: Instant
     ) throws(LedgerError) {
         let mine = """
             WHERE environment = $1 AND bundle_id = $2 AND kind = $3 AND subject = $4 AND leased_until = $5
             """
-        let key = question.key + [SQLValue(question.leasedUntil)]
+        let key = inquiry.key + [SQLValue(inquiry.leasedUntil)]
         try store.write { (connection) throws(LedgerError) in
-            if isUnspent { try connection.giveBack(question, at: now) }
+            if isUnspent { try connection.giveBack(inquiry, at: now) }
             switch result {
             case .ended:
                 // Keep it if it was rescheduled meanwhile.
-                try connection.write("DELETE FROM questions \(mine) AND due_at <= $6", key + [SQLValue(question.dueAt)])
+                try connection.write("DELETE FROM questions \(mine) AND due_at <= $6", key + [SQLValue(inquiry.dueAt)])
                 try connection.write("UPDATE questions SET leased_until = 0 \(mine)", key)
             case .again(let date, let attempts, let failure):
                 try connection.write(
                     """
                     UPDATE questions SET leased_until = 0, attempts = $6, failure = $7,
                         due_at = CASE WHEN due_at > $8 THEN due_at ELSE $9 END \(mine)
-                    """, key + [.integer(attempts), SQLValue(failure), SQLValue(question.dueAt), SQLValue(date)])
+                    """, key + [.integer(attempts), SQLValue(failure), SQLValue(inquiry.dueAt), SQLValue(date)])
             case .goesOn(let date, let cursor, let pages):
                 try connection.write(
                     """
@@ -185,19 +185,19 @@ extension PurchaseLedger {
     // MARK: Reading
 
     /// Returns the failed inquiries, oldest first.
-    package func failedQuestions(limit: Int = 1000) throws(LedgerError) -> [Question] {
+    package func failedInquiries(limit: Int = 1000) throws(LedgerError) -> [Inquiry] {
         try store.read { (connection) throws(LedgerError) in
             try connection.run(
                 """
-                SELECT \(Question.columns) FROM questions WHERE state <> 'pending' AND state = 'failed'
+                SELECT \(Inquiry.columns) FROM questions WHERE state <> 'pending' AND state = 'failed'
                 ORDER BY made_at, subject LIMIT $1
                 """, [.integer(Int64(limit))]
-            ).map { (row) throws(LedgerError) in try Question(row) }
+            ).map { (row) throws(LedgerError) in try Inquiry(row) }
         }
     }
 
     /// The state of the queue of an app.
-    package struct QuestionCounts: Sendable {
+    package struct InquiryCounts: Sendable {
         package let app: AskedApp
         /// The number of inquiries to send, by priority, counting up to 10,000.
         package internal(set) var pending: [Int: Int] = [:]
@@ -212,11 +212,11 @@ extension PurchaseLedger {
     }
 
     /// Returns the state of the queues.
-    package func questionCounts(at now: Instant = .now) throws(LedgerError) -> [QuestionCounts] {
-        let apps = policy.questions?.apps ?? []
+    package func inquiryCounts(at now: Instant = .now) throws(LedgerError) -> [InquiryCounts] {
+        let apps = policy.inquiries?.apps ?? []
         return try store.read { (connection) throws(LedgerError) in
             try apps.map { (app) throws(LedgerError) in
-                var counts = QuestionCounts(app: app)
+                var counts = InquiryCounts(app: app)
                 for (priority, kind) in Self.queues {
                     let found = QueueStatement.count(priority, kind, app, limit: Self.maximumCounted)
                     let number = Int(priority)
@@ -253,7 +253,7 @@ extension PurchaseLedger {
     /// Drops the newest inquiries of each of the lowest priorities if there are too many, and past budgets.
     ///
     /// - Returns: The number of inquiries that were dropped.
-    package func cleanQuestions(about app: AskedApp, at now: Instant) throws(LedgerError) -> Int {
+    package func cleanInquiries(about app: AskedApp, at now: Instant) throws(LedgerError) -> Int {
         try mendDates(of: app, at: now)
         return try store.write { (connection) throws(LedgerError) in
             try connection.write(
@@ -269,7 +269,7 @@ extension PurchaseLedger {
                         AND priority = $5 RETURNING 1
                     """,
                     app.columns + [
-                        .integer(Int64(Self.maximumQuestionCount)), .text(kind.rawValue), .integer(priority),
+                        .integer(Int64(Self.maximumInquiryCount)), .text(kind.rawValue), .integer(priority),
                     ]
                 ).count
             }
@@ -281,11 +281,11 @@ extension PurchaseLedger {
 /// The queries for the queue. Each uses the index `questions_due`.
 private enum QueueStatement {
     static func due(
-        _ priority: Int64, _ kind: Question.Kind, _ app: AskedApp, limit: Int, at now: Instant, lock: String
+        _ priority: Int64, _ kind: Inquiry.Kind, _ app: AskedApp, limit: Int, at now: Instant, lock: String
     ) -> SQLStatement {
         SQLStatement(
             """
-            SELECT \(Question.columns) FROM questions
+            SELECT \(Inquiry.columns) FROM questions
             WHERE environment = $1 AND bundle_id = $2 AND priority = $3 AND kind = $4 AND state = 'pending'
                 AND due_at <= $5 AND leased_until <= $5 ORDER BY due_at LIMIT $6\(lock)
             """,
@@ -293,7 +293,7 @@ private enum QueueStatement {
     }
 
     /// Selects the dates from which inquiries can be taken, for a few that are due first. Leased ones come later.
-    static func next(_ priority: Int64, _ kind: Question.Kind, _ app: AskedApp) -> SQLStatement {
+    static func next(_ priority: Int64, _ kind: Inquiry.Kind, _ app: AskedApp) -> SQLStatement {
         SQLStatement(
             """
             SELECT due_at, leased_until FROM questions
@@ -302,7 +302,7 @@ private enum QueueStatement {
             """, app.columns + [.integer(priority), .text(kind.rawValue)])
     }
 
-    static func count(_ priority: Int64, _ kind: Question.Kind, _ app: AskedApp, limit: Int) -> SQLStatement {
+    static func count(_ priority: Int64, _ kind: Inquiry.Kind, _ app: AskedApp, limit: Int) -> SQLStatement {
         SQLStatement(
             """
             SELECT COUNT(*) FROM (SELECT 1 FROM questions

@@ -1,8 +1,8 @@
 import AppStoreReceipt
 import StrictText
 
-/// What is asked of the tables to load only the parts of a subscription that can change what a request is answered.
-struct PartsQuestion {
+/// The parts of a divided subscription that can change the answer to a request, and the queries that find them.
+struct PartSelection {
     /// With more purchases, the whole is loaded: most of it would be.
     private static let maximumPurchaseCount = 8
 
@@ -36,30 +36,30 @@ struct PartsQuestion {
         self.now = now
     }
 
-    func questions(_ dialect: SQLDialect) -> [SQLQuestion] {
+    func queries(_ dialect: SQLDialect) -> [SQLQuery] {
         let lineage = SQLValue.integer(lineage)
         let part = "SELECT begins_at, ends_at, changes_at FROM parts WHERE family_id = $1"
-        var questions = [
-            SQLQuestion(
+        var queries = [
+            SQLQuery(
                 "SELECT renewal FROM renewals WHERE environment = $1 AND original_transaction_id = $2",
                 [.text(original.environment.rawValue), .text(original.transactionID.string)]),
-            SQLQuestion("\(part) AND changes_at <= $2", [lineage, SQLValue(now)]),
+            SQLQuery("\(part) AND changes_at <= $2", [lineage, SQLValue(now)]),
         ]
-        guard let span else { return questions }
+        guard let span else { return queries }
         let periods = dialect.rows(of: transactions.map(\.transactionID.string), in: "periods")
         let (begin, end) = (SQLValue.integer(span.lowerBound), SQLValue.integer(span.upperBound))
-        questions += [
-            SQLQuestion("\(part) AND begins_at < $2 ORDER BY begins_at DESC LIMIT 1", [lineage, begin]),
-            SQLQuestion("\(part) AND begins_at >= $2 AND begins_at < $3", [lineage, begin, end]),
-            SQLQuestion(
+        queries += [
+            SQLQuery("\(part) AND begins_at < $2 ORDER BY begins_at DESC LIMIT 1", [lineage, begin]),
+            SQLQuery("\(part) AND begins_at >= $2 AND begins_at < $3", [lineage, begin, end]),
+            SQLQuery(
                 "SELECT part FROM \(periods.table) AS periods",
                 [.text(original.environment.rawValue), .text(original.bundleID.string), periods.parameter]),
-            SQLQuestion(
+            SQLQuery(
                 "SELECT part FROM periods WHERE family_id = $1 AND line_item \(dialect.oneOf("$2", lineItems.count))",
                 [lineage],
                 oneOf: lineItems.map { .text($0.string) }, dialect),
         ]
-        return questions
+        return queries
     }
 
     /// Returns the parts that decide, and the renewal information; `nil` if the whole does.
@@ -94,18 +94,18 @@ extension Division.Rows {
             end: try row.integer("ends_at"), changesAt: date?.millisecondsSince1970)
     }
 
-    /// The question of all parts, whose rows ``addPart(_:)`` reads.
-    static func parts(_ lineage: Int64) -> SQLQuestion {
-        SQLQuestion("SELECT begins_at, ends_at, changes_at FROM parts WHERE family_id = $1", [.integer(lineage)])
+    /// The query for all parts, whose rows ``addPart(_:)`` reads.
+    static func parts(_ lineage: Int64) -> SQLQuery {
+        SQLQuery("SELECT begins_at, ends_at, changes_at FROM parts WHERE family_id = $1", [.integer(lineage)])
     }
 
-    /// The question of the transactions of parts, or of all, whose answer ``addPeriods(_:)`` reads.
-    static func periods(_ lineage: Int64, parts: [Int64]?, _ dialect: SQLDialect) -> SQLQuestion {
+    /// The query for the transactions of some parts, or of all, whose rows ``addPeriods(_:)`` reads.
+    static func periods(_ lineage: Int64, parts: [Int64]?, _ dialect: SQLDialect) -> SQLQuery {
         let text = """
             SELECT environment, bundle_id, transaction_id, part, line_item FROM periods WHERE family_id = $1
             """
-        guard let parts else { return SQLQuestion(text, [.integer(lineage)]) }
-        return SQLQuestion(
+        guard let parts else { return SQLQuery(text, [.integer(lineage)]) }
+        return SQLQuery(
             "\(text) AND part \(dialect.oneOf("$2", parts.count))", [.integer(lineage)],
             oneOf: parts.map(SQLValue.integer), dialect)
     }

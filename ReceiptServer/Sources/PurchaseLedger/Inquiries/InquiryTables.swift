@@ -1,5 +1,5 @@
-/// The tables of inquiries and their answers. Without ``LedgerPolicy/questions``, they stay empty.
-enum QuestionTables {
+/// The tables of inquiries and their answers. Without ``LedgerPolicy/inquiries``, they stay empty.
+enum InquiryTables {
     static func statements(_ dialect: SQLDialect) -> [String] {
         let text = dialect.text
         let app = "environment \(text) NOT NULL, bundle_id \(text) NOT NULL"

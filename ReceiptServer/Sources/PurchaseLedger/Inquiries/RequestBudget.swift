@@ -19,12 +19,12 @@ struct RequestBudget {
 
     func free(_ priority: Int64) -> Int {
         let free = limit - spent
-        return priority < Question.lowPriority ? free : min(free, limit / 2 - spentLow)
+        return priority < Inquiry.lowPriority ? free : min(free, limit / 2 - spentLow)
     }
 
     mutating func spend(_ priority: Int64) {
         spent += 1
-        if priority >= Question.lowPriority { spentLow += 1 }
+        if priority >= Inquiry.lowPriority { spentLow += 1 }
     }
 }
 
@@ -54,15 +54,15 @@ extension SQLConnection {
     }
 
     /// Gives back the request of an inquiry that was never sent. If the hour has changed, the request is lost.
-    func giveBack(_ question: Question, at now: Instant) throws(LedgerError) {
-        let taken = RequestBudget.hour(of: question.leasedUntil - PurchaseLedger.questionLease)
+    func giveBack(_ inquiry: Inquiry, at now: Instant) throws(LedgerError) {
+        let taken = RequestBudget.hour(of: inquiry.leasedUntil - PurchaseLedger.inquiryLease)
         guard taken == RequestBudget.hour(of: now) else { return }
-        let low: Int64 = question.priority >= Question.lowPriority ? 1 : 0
+        let low: Int64 = inquiry.priority >= Inquiry.lowPriority ? 1 : 0
         try write(
             """
             UPDATE budgets SET spent = spent - 1, spent_low = spent_low - $4
             WHERE environment = $1 AND bundle_id = $2 AND hour = $3
-            """, question.app.columns + [.integer(taken), .integer(low)])
+            """, inquiry.app.columns + [.integer(taken), .integer(low)])
     }
 
     func spentRequests(about app: AskedApp, at now: Instant) throws(LedgerError) -> Int {

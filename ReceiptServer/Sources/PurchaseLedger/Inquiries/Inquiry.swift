@@ -31,7 +31,7 @@ package struct AskedApp: Hashable, Sendable {
 }
 
 /// The inquiries to make, and when.
-package struct QuestionPolicy: Sendable {
+package struct InquiryPolicy: Sendable {
     /// The new purchases that Apple is asked to confirm.
     package enum Confirm: Hashable, Sendable {
         case none
@@ -69,7 +69,7 @@ package struct QuestionPolicy: Sendable {
 }
 
 /// An inquiry to the App Store, which waits in the queue.
-package struct Question: Sendable {
+package struct Inquiry: Sendable {
     package enum Kind: String, Sendable, CaseIterable {
         /// Get Transaction Info. The subject is the transaction id.
         case transaction
@@ -120,7 +120,7 @@ package struct Question: Sendable {
     init(_ row: SQLRow) throws(LedgerError) {
         app = try AskedApp(row)
         guard let kind = Kind(rawValue: try row.text(2)) else {
-            throw LedgerError(.storeFailed, "a question has an unknown kind")
+            throw LedgerError(.storeFailed, "an inquiry has an unknown kind")
         }
         self.kind = kind
         subject = try row.text(3)
@@ -139,10 +139,10 @@ package struct Question: Sendable {
 }
 
 /// An inquiry that a transaction of the ledger creates.
-struct NewQuestion {
+struct NewInquiry {
     let key: TransactionKey
-    let kind: Question.Kind
-    let reason: Question.Reason
+    let kind: Inquiry.Kind
+    let reason: Inquiry.Reason
     let dueAt: Instant
 
     /// The time in which another dispute does not repeat an inquiry.
@@ -165,11 +165,11 @@ struct NewQuestion {
     }
 }
 
-extension QuestionPolicy {
+extension InquiryPolicy {
     /// Returns what is to be asked after a decision.
-    func questions(
+    func inquiries(
         after effects: LedgerDecision.Effects, _ cause: LedgerEvent.Cause, _ surroundings: Surroundings, at now: Instant
-    ) -> [NewQuestion] {
+    ) -> [NewInquiry] {
         effects.granted.flatMap { key, original in
             confirmations(of: key, cause, surroundings, at: now) + [refunds(of: original, at: now)].compactMap(\.self)
         } + effects.periodEnds.compactMap { ending(of: $0.original, at: $0.end, now: now) }
@@ -188,17 +188,17 @@ extension QuestionPolicy {
     /// mentioned the purchase: then only the second inquiry is made.
     func confirmations(
         of key: TransactionKey, _ cause: LedgerEvent.Cause, _ surroundings: Surroundings, at now: Instant
-    ) -> [NewQuestion] {
+    ) -> [NewInquiry] {
         guard confirm != .none, cause != .reconciliation, apps.contains(AskedApp(key)) else { return [] }
-        var questions: [NewQuestion] = []
+        var inquiries: [NewInquiry] = []
         if cause != .notification {
-            questions.append(
-                NewQuestion(
+            inquiries.append(
+                NewInquiry(
                     key: key, kind: .transaction, reason: .unheard, dueAt: now + Self.spread(Self.unheardDelay, by: key)
                 ))
         }
-        if isInSample(surroundings) { questions.append(confirmation(of: key, at: now)) }
-        return questions
+        if isInSample(surroundings) { inquiries.append(confirmation(of: key, at: now)) }
+        return inquiries
     }
 
     /// Returns at random whether to confirm a purchase that a notification has mentioned, so that nobody can choose an
@@ -209,29 +209,29 @@ extension QuestionPolicy {
     }
 
     /// Returns the inquiry that confirms a purchase that a notification has mentioned.
-    func confirmation(of key: TransactionKey, at now: Instant) -> NewQuestion {
-        NewQuestion(
+    func confirmation(of key: TransactionKey, at now: Instant) -> NewInquiry {
+        NewInquiry(
             key: key, kind: .transaction, reason: .granted, dueAt: now + Self.spread(Self.grantedDelay, by: key))
     }
 
     /// Returns the inquiry about a subscription whose period ends.
-    func ending(of key: TransactionKey, at end: Instant, now: Instant) -> NewQuestion? {
+    func ending(of key: TransactionKey, at end: Instant, now: Instant) -> NewInquiry? {
         guard apps.contains(AskedApp(key)), let due = SubscriptionSchedule(end: end).next(after: now) else {
             return nil
         }
-        return NewQuestion(key: key, kind: .statuses, reason: .ending, dueAt: due)
+        return NewInquiry(key: key, kind: .statuses, reason: .ending, dueAt: due)
     }
 
     /// Returns the inquiry about the refunds of the customer who bought a lineage.
-    func refunds(of key: TransactionKey, at now: Instant) -> NewQuestion? {
+    func refunds(of key: TransactionKey, at now: Instant) -> NewInquiry? {
         guard sweepsRefunds, apps.contains(AskedApp(key)) else { return nil }
-        return NewQuestion(
+        return NewInquiry(
             key: key, kind: .refunds, reason: .refundable, dueAt: now + Self.spread(Self.refundInterval, by: key))
     }
 
-    func dispute(of key: TransactionKey, at now: Instant) -> NewQuestion? {
+    func dispute(of key: TransactionKey, at now: Instant) -> NewInquiry? {
         guard apps.contains(AskedApp(key)) else { return nil }
-        return NewQuestion(key: key, kind: .transaction, reason: .disputed, dueAt: now + Self.disputedDelay)
+        return NewInquiry(key: key, kind: .transaction, reason: .disputed, dueAt: now + Self.disputedDelay)
     }
 
     /// Returns a time that is up to 20 % shorter or longer, so that inquiries about simultaneous grants are spread out.

@@ -4,19 +4,19 @@ import AppStoreReceiptTesting
 import Testing
 
 /// What the ledger keeps of what the App Store is asked and answers, in the smallest cases. `ReconciliationTests` ask.
-@Suite struct QuestionTests {
+@Suite struct InquiryTests {
     private static let app = AskedApp(.production, Minted.bundleID)
 
     private func withLedger(_ place: Place, _ body: (PurchaseLedger) throws -> Void) throws {
         var policy = LedgerPolicy()
-        policy.questions = QuestionPolicy(apps: [Self.app])
+        policy.inquiries = InquiryPolicy(apps: [Self.app])
         try place.withLedger(policy, body)
     }
 
     private func take(
-        _ ledger: PurchaseLedger, _ kind: Question.Kind = .transaction, at now: Instant
-    ) throws -> [Question] {
-        try ledger.takeQuestions(about: Self.app, of: [kind], limit: 9, requestsPerHour: 1000, at: now).questions
+        _ ledger: PurchaseLedger, _ kind: Inquiry.Kind = .transaction, at now: Instant
+    ) throws -> [Inquiry] {
+        try ledger.takeInquiries(about: Self.app, of: [kind], limit: 9, requestsPerHour: 1000, at: now).inquiries
     }
 
     private func texts(_ statement: String, _ ledger: PurchaseLedger) throws -> [String] {
@@ -36,11 +36,11 @@ import Testing
             (.unheard, .notification, Minted.bundleID, []), (.all, .redeem, Minted.bundleID, [.unheard, .granted]),
             (.all, .notification, Minted.bundleID, [.granted]), (.all, .reconciliation, Minted.bundleID, []),
             (.all, .redeem, "com.example.other", []),
-        ] as [(QuestionPolicy.Confirm, LedgerEvent.Cause, String, [Question.Reason])])
+        ] as [(InquiryPolicy.Confirm, LedgerEvent.Cause, String, [Inquiry.Reason])])
     func `the setting says which granted purchases Apple is asked about, unless Apple told of them`(
-        confirm: QuestionPolicy.Confirm, cause: LedgerEvent.Cause, bundleID: String, reasons: [Question.Reason]
+        confirm: InquiryPolicy.Confirm, cause: LedgerEvent.Cause, bundleID: String, reasons: [Inquiry.Reason]
     ) {
-        var policy = QuestionPolicy(apps: [Self.app])
+        var policy = InquiryPolicy(apps: [Self.app])
         policy.confirm = confirm
         let key = AskedApp(.production, bundleID).key("1")
         #expect(policy.confirmations(of: key, cause, Surroundings(), at: day(0)).map(\.reason) == reasons)
@@ -60,7 +60,7 @@ import Testing
 
     // MARK: Queue
 
-    /// Consumables of an account, whose questions are due on the next day.
+    /// Consumables of an account, whose inquiries are due on the next day.
     private func buy(_ count: Int, _ ledger: PurchaseLedger) throws {
         var history = PurchaseHistory(bundleID: Minted.bundleID)
         for _ in 0..<count {
@@ -75,11 +75,11 @@ import Testing
         try withLedger(place) { ledger in
             try buy(3, ledger)
             let taken = try take(ledger, at: day(1))
-            for (question, isFailed) in zip(taken, [true, false, false]) {
-                try ledger.finish(question, isFailed ? .failed("no-answer") : .unknown, at: day(1))
+            for (inquiry, isFailed) in zip(taken, [true, false, false]) {
+                try ledger.finish(inquiry, isFailed ? .failed("no-answer") : .unknown, at: day(1))
             }
             func counts() throws -> [Int] {
-                try ledger.questionCounts(at: day(1)).flatMap { [$0.failed, $0.unknown] }
+                try ledger.inquiryCounts(at: day(1)).flatMap { [$0.failed, $0.unknown] }
             }
             #expect(try counts() == [1, 2])
             try ledger.askFailedAgain(about: Self.app, at: day(1))
@@ -89,20 +89,20 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `a question is open that failed and is soon due again`(_ place: Place) throws {
+    func `an inquiry is open that failed and is soon due again`(_ place: Place) throws {
         try withLedger(place) { ledger in
             try buy(4, ledger)
-            #expect(try ledger.openQuestionCount(about: Self.app, at: day(1)) == 4)
-            let results: [PurchaseLedger.QuestionResult] = [
+            #expect(try ledger.openInquiryCount(about: Self.app, at: day(1)) == 4)
+            let results: [PurchaseLedger.InquiryResult] = [
                 .again(at: day(1) + .seconds(3600), attempts: 1, failure: "no-answer"),
                 .again(at: day(1) + .seconds(25_200), attempts: 1, failure: "no-answer"),
                 .again(at: day(1) + .seconds(3600), attempts: 0, failure: "no-answer"),
                 .again(at: day(1) + .seconds(3600), attempts: 1, failure: nil),
             ]
-            for (question, result) in zip(try take(ledger, at: day(1)), results) {
-                try ledger.finish(question, result, at: day(1))
+            for (inquiry, result) in zip(try take(ledger, at: day(1)), results) {
+                try ledger.finish(inquiry, result, at: day(1))
             }
-            #expect(try ledger.openQuestionCount(about: Self.app, at: day(1)) == 1)
+            #expect(try ledger.openInquiryCount(about: Self.app, at: day(1)) == 1)
         }
     }
 
@@ -111,13 +111,13 @@ import Testing
         try withLedger(place) { ledger in
             try buy(1, ledger)
             #expect(try take(ledger, at: day(10)).count == 1 && take(ledger, at: day(1)).isEmpty)
-            _ = try ledger.cleanQuestions(about: Self.app, at: day(1))
+            _ = try ledger.cleanInquiries(about: Self.app, at: day(1))
             #expect(try take(ledger, at: day(1)).count == 1)
         }
     }
 
     @Test(arguments: Place.available)
-    func `a notification ends no question about a purchase that is disputed`(_ place: Place) throws {
+    func `a notification ends no inquiry about a purchase that is disputed`(_ place: Place) throws {
         try withLedger(place) { ledger in
             var history = PurchaseHistory(bundleID: Minted.bundleID)
             let coins = history.buyConsumable("coins", at: day(0))
@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `a subscription about which a question was given up is asked about after its renewal`(
+    func `a subscription about which an inquiry was given up is asked about after its renewal`(
         _ place: Place
     ) throws {
         try withLedger(place) { ledger in
@@ -150,10 +150,10 @@ import Testing
             let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
             let renewal = history.renew(subscription)
             _ = try ledger.redeem(history.evidence(subscription.firstPeriod, signedAt: day(0)), for: "anna", at: day(0))
-            let question = try #require(take(ledger, .statuses, at: day(30)).first)
-            try ledger.finish(question, .failed("no-answer"), at: day(30))
+            let inquiry = try #require(take(ledger, .statuses, at: day(30)).first)
+            try ledger.finish(inquiry, .failed("no-answer"), at: day(30))
             _ = try ledger.redeem(history.evidence(renewal, signedAt: day(31)), for: "anna", at: day(31))
-            #expect(try take(ledger, .statuses, at: day(60)).map(\.subject) == [question.subject])
+            #expect(try take(ledger, .statuses, at: day(60)).map(\.subject) == [inquiry.subject])
         }
     }
 
@@ -166,10 +166,10 @@ import Testing
                 let taken = try take(ledger, at: before)
                 let now = before + .seconds(seconds)
                 #expect(try ledger.takeRequest(about: Self.app, priority: 0, requestsPerHour: 1000, at: now))
-                let question = try #require(taken.first)
-                try ledger.finish(question, .ended, isUnspent: true, at: now)
+                let inquiry = try #require(taken.first)
+                try ledger.finish(inquiry, .ended, isUnspent: true, at: now)
                 #expect(taken.count == 3)
-                #expect(try ledger.questionCounts(at: now).map(\.spentThisHour) == [spent], "\(seconds)")
+                #expect(try ledger.inquiryCounts(at: now).map(\.spentThisHour) == [spent], "\(seconds)")
             }
         }
     }
@@ -186,7 +186,7 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `what becomes due while a question is asked stays`(_ place: Place) throws {
+    func `what becomes due while an inquiry is asked stays`(_ place: Place) throws {
         try withLedger(place) { ledger in
             var history = PurchaseHistory(bundleID: Minted.bundleID)
             let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
@@ -195,10 +195,10 @@ import Testing
                 _ = try ledger.redeem(history.evidence(period, signedAt: date), for: "anna", at: date)
             }
             try redeem(subscription.firstPeriod, at: day(1))
-            let question = try #require(take(ledger, .statuses, at: day(30)).first)
+            let inquiry = try #require(take(ledger, .statuses, at: day(30)).first)
             try redeem(renewal, at: day(31))
-            try ledger.finish(question, .ended, at: day(31))
-            #expect(try take(ledger, .statuses, at: day(60)).map(\.subject) == [question.subject])
+            try ledger.finish(inquiry, .ended, at: day(31))
+            #expect(try take(ledger, .statuses, at: day(60)).map(\.subject) == [inquiry.subject])
         }
     }
 
@@ -206,15 +206,15 @@ import Testing
     func `a purchase that Apple does not know is an alarm when it is three days old`(_ place: Place) throws {
         try withLedger(place) { ledger in
             try buy(1, ledger)
-            let question = try #require(take(ledger, at: day(1)).first)
+            let inquiry = try #require(take(ledger, at: day(1)).first)
             try ledger.store.write { (connection) throws(LedgerError) in
                 try connection.write(
                     "INSERT INTO confirmations VALUES ('production', $1, $2, 0, 0, 5, NULL, NULL)",
-                    [.text(Minted.bundleID), .text(question.subject)])
+                    [.text(Minted.bundleID), .text(inquiry.subject)])
             }
             for (age, isAlarm) in [(1, false), (2.9, false), (3.1, true)] as [(Double, Bool)] {
                 try ledger.noteControl(of: Self.app, at: day(age))
-                let step = try ledger.recordNotFound(question, at: day(age))
+                let step = try ledger.recordNotFound(inquiry, at: day(age))
                 if case .unknown = step { #expect(isAlarm, "\(age)") } else { #expect(!isAlarm, "\(age)") }
             }
         }
@@ -223,8 +223,8 @@ import Testing
     @Test(arguments: Place.available)
     func `of one receipt, 20 disputed purchases are asked about`(_ place: Place) throws {
         var policy = LedgerPolicy()
-        policy.questions = QuestionPolicy(apps: [Self.app])
-        policy.questions?.confirm = .none
+        policy.inquiries = InquiryPolicy(apps: [Self.app])
+        policy.inquiries?.confirm = .none
         try place.withLedger(policy) { ledger in
             var history = PurchaseHistory(bundleID: Minted.bundleID)
             for number in 0..<25 { history.buyNonConsumable("product \(number)", at: day(0)) }
@@ -246,8 +246,8 @@ import Testing
                 _ = try ledger.redeem(history.evidence(period, signedAt: day(signedAt)), for: "anna", at: day(20))
             }
             try redeem(1)
-            let question = try #require(take(ledger, .statuses, at: day(30)).first)
-            try ledger.finish(question, .ended, at: day(30))
+            let inquiry = try #require(take(ledger, .statuses, at: day(30)).first)
+            try ledger.finish(inquiry, .ended, at: day(30))
             try redeem(20)
             #expect(try texts("SELECT subject FROM questions WHERE kind = 'statuses'", ledger).isEmpty)
         }
@@ -357,24 +357,24 @@ import Testing
         }
     }
 
-    private func window(_ question: Question, until date: Instant) -> HistoryWindow {
+    private func window(_ inquiry: Inquiry, until date: Instant) -> HistoryWindow {
         HistoryWindow(
-            from: date - .seconds(3600), until: date, of: HistoryRange(rawValue: question.subject) ?? .failures)
+            from: date - .seconds(3600), until: date, of: HistoryRange(rawValue: inquiry.subject) ?? .failures)
     }
 
     /// Answers what is due, and returns its ranges, and the ends of what Apple has no more.
     private func answer(_ ledger: PurchaseLedger, at now: Instant) throws -> (ranges: Set<String>, gaps: [Instant]) {
         var ranges: Set<String> = []
         var gaps: [Instant] = []
-        for question in try take(ledger, .history, at: now) {
-            if let gap = try ledger.historyWindow(of: question, at: now).gap { gaps.append(gap.until) }
-            try ledger.complete(question, window(question, until: now), at: now)
-            ranges.insert(question.subject)
+        for inquiry in try take(ledger, .history, at: now) {
+            if let gap = try ledger.historyWindow(of: inquiry, at: now).gap { gaps.append(gap.until) }
+            try ledger.complete(inquiry, window(inquiry, until: now), at: now)
+            ranges.insert(inquiry.subject)
         }
         return (ranges, gaps)
     }
 
-    private func everything(_ ledger: PurchaseLedger, at now: Instant) throws -> Question? {
+    private func everything(_ ledger: PurchaseLedger, at now: Instant) throws -> Inquiry? {
         try take(ledger, .history, at: now).first { $0.subject == HistoryRange.everything.rawValue }
     }
 
@@ -414,9 +414,9 @@ import Testing
     @Test(arguments: Place.available)
     func `a date from which an operator asks counts while everything is being asked for`(_ place: Place) throws {
         try withHistory(place) { ledger in
-            let question = try #require(try everything(ledger, at: day(2)))
+            let inquiry = try #require(try everything(ledger, at: day(2)))
             try ledger.pause(
-                question, window(question, until: day(2)), until: day(3), attempts: 0, failure: nil, at: day(2))
+                inquiry, window(inquiry, until: day(2)), until: day(3), attempts: 0, failure: nil, at: day(2))
             try ledger.beginHistory(of: Self.app, since: day(-5), at: day(2))
             let next = try #require(try everything(ledger, at: day(2)))
             #expect(next.cursor == nil)
@@ -430,11 +430,11 @@ import Testing
         try withHistory(place) { ledger in
             var faultyFrom: Instant?
             for isFaulty in [true, false] {
-                let question = try #require(try everything(ledger, at: day(30)))
-                var window = try ledger.historyWindow(of: question, at: day(30)).window
+                let inquiry = try #require(try everything(ledger, at: day(30)))
+                var window = try ledger.historyWindow(of: inquiry, at: day(30)).window
                 window.isFaulty = isFaulty
                 if isFaulty { faultyFrom = window.from }
-                try ledger.complete(question, window, at: day(30))
+                try ledger.complete(inquiry, window, at: day(30))
             }
             try ledger.beginHistory(of: Self.app, since: day(25), at: day(30))
             let next = try #require(try everything(ledger, at: day(30)))
@@ -448,7 +448,7 @@ import Testing
     func `a server that was too slow does not set back what another one has read since`(_ place: Place) throws {
         try withHistory(place) { ledger in
             let slow = try #require(try everything(ledger, at: day(2)))
-            let now = day(2) + PurchaseLedger.questionLease
+            let now = day(2) + PurchaseLedger.inquiryLease
             let next = try #require(try everything(ledger, at: now))
             let window = window(slow, until: day(2))
             try ledger.pause(slow, window, until: day(3), attempts: 1, failure: "no-answer", at: now)
@@ -466,9 +466,9 @@ import Testing
             }
             var ends: [Instant] = []
             while try completeUntil() == day(0), ends.count < 9 {
-                let question = try #require(try everything(ledger, at: day(20)))
-                let window = try ledger.historyWindow(of: question, at: day(20)).window
-                try ledger.complete(question, window, at: day(20))
+                let inquiry = try #require(try everything(ledger, at: day(20)))
+                let window = try ledger.historyWindow(of: inquiry, at: day(20)).window
+                try ledger.complete(inquiry, window, at: day(20))
                 ends.append(window.until)
             }
             // From a day before the checkpoint on.
@@ -510,9 +510,9 @@ import Testing
     func `a run that was interrupted for half a day is followed by another`(_ place: Place) throws {
         for (hours, isRepeated) in [(11, false), (13, true)] as [(Int64, Bool)] {
             try withHistory(place) { ledger in
-                let question = try #require(try everything(ledger, at: day(2)))
+                let inquiry = try #require(try everything(ledger, at: day(2)))
                 let now = day(2) + .seconds(3600 * hours)
-                try ledger.complete(question, window(question, until: day(2)), at: now)
+                try ledger.complete(inquiry, window(inquiry, until: day(2)), at: now)
                 let next = try everything(ledger, at: now)
                 #expect((next != nil) == isRepeated, "\(hours)")
             }

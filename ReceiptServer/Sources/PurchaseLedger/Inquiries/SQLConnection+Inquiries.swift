@@ -5,49 +5,49 @@ import StrictText
 /// it has locked, so a transaction that waits for a lineage never holds an inquiry.
 extension SQLConnection {
     /// Creates inquiries, each once.
-    func ask(_ questions: [NewQuestion], at now: Instant) throws(LedgerError) {
-        for question in questions {
+    func ask(_ inquiries: [NewInquiry], at now: Instant) throws(LedgerError) {
+        for inquiry in inquiries {
             let insert =
-                switch question.reason {
-                case .disputed: QuestionStatement.insertDisputed
-                case .unheard: QuestionStatement.insertUnheard
-                case .ending: QuestionStatement.insertEnding
-                case .granted, .notifications, .refundable: QuestionStatement.insert
+                switch inquiry.reason {
+                case .disputed: InquiryStatement.insertDisputed
+                case .unheard: InquiryStatement.insertUnheard
+                case .ending: InquiryStatement.insertEnding
+                case .granted, .notifications, .refundable: InquiryStatement.insert
                 }
             let values: [SQLValue] =
-                question.columns + [
-                    .integer(question.priority), .text(question.reason.rawValue), SQLValue(now),
-                    SQLValue(question.dueAt),
+                inquiry.columns + [
+                    .integer(inquiry.priority), .text(inquiry.reason.rawValue), SQLValue(now),
+                    SQLValue(inquiry.dueAt),
                 ]
             try write(
-                insert, question.reason == .disputed ? values + [SQLValue(now - NewQuestion.disputeTime)] : values)
+                insert, inquiry.reason == .disputed ? values + [SQLValue(now - NewInquiry.disputeTime)] : values)
         }
     }
 
     /// Whether nothing would be written about an inquiry: what is disputed has one already, or had one.
-    func isAsked(_ question: NewQuestion, at now: Instant) throws(LedgerError) -> Bool {
-        guard question.reason == .disputed else { return false }
+    func isAsked(_ inquiry: NewInquiry, at now: Instant) throws(LedgerError) -> Bool {
+        guard inquiry.reason == .disputed else { return false }
         return try run([
-            SQLStatement(QuestionStatement.pending, question.columns),
+            SQLStatement(InquiryStatement.pending, inquiry.columns),
             SQLStatement(
-                QuestionStatement.asked, question.key.columns + [SQLValue(now - NewQuestion.disputeTime)]),
+                InquiryStatement.asked, inquiry.key.columns + [SQLValue(now - NewInquiry.disputeTime)]),
         ]).contains { !$0.isEmpty }
     }
 
     /// Records that a notification has mentioned a transaction, so that no inquiry about it is needed.
     func heard(
-        _ key: TransactionKey, _ policy: QuestionPolicy, _ surroundings: Surroundings, at now: Instant
+        _ key: TransactionKey, _ policy: InquiryPolicy, _ surroundings: Surroundings, at now: Instant
     ) throws(LedgerError) {
         guard policy.apps.contains(AskedApp(key)) else { return }
         if policy.isInSample(surroundings) {
-            let question = policy.confirmation(of: key, at: now)
+            let inquiry = policy.confirmation(of: key, at: now)
             try write(
                 """
                 UPDATE questions SET priority = $4, reason = $5, due_at = $6 WHERE environment = $1 AND bundle_id = $2
                     AND kind = 'transaction' AND subject = $3 AND reason = 'unheard' AND attempts = 0
                 """,
                 key.columns + [
-                    .integer(question.priority), .text(question.reason.rawValue), SQLValue(question.dueAt),
+                    .integer(inquiry.priority), .text(inquiry.reason.rawValue), SQLValue(inquiry.dueAt),
                 ])
         } else {
             try write(
@@ -77,7 +77,7 @@ extension SQLConnection {
 
 /// The statements that create inquiries. If the inquiry exists, the earlier date and the lower priority apply, unless
 /// it was sent and not answered.
-private enum QuestionStatement {
+private enum InquiryStatement {
     static let pending = """
         SELECT 1 FROM questions WHERE environment = $1 AND bundle_id = $2 AND kind = $3 AND subject = $4
         """

@@ -84,7 +84,7 @@ extension PurchaseLedger {
                             ELSE CAST($8 AS BIGINT) END)
                     """,
                     Self.historyKey(app, range) + [
-                        SQLValue(now), SQLValue(now + Self.questionLease + later), SQLValue(now + interval + later),
+                        SQLValue(now), SQLValue(now + Self.inquiryLease + later), SQLValue(now + interval + later),
                         SQLValue(now + Self.longestPause + later),
                     ])
             }
@@ -97,31 +97,31 @@ extension PurchaseLedger {
                     """,
                     app.columns + [
                         .integer(priority), .text(kind.rawValue), SQLValue(now),
-                        SQLValue(now + Self.questionLease + later),
+                        SQLValue(now + Self.inquiryLease + later),
                     ])
             }
         }
     }
 
     private static func historyKey(_ app: AskedApp, _ range: HistoryRange) -> [SQLValue] {
-        app.columns + [.text(Question.Kind.history.rawValue), .text(range.rawValue)]
+        app.columns + [.text(Inquiry.Kind.history.rawValue), .text(range.rawValue)]
     }
 
     /// Returns the window of an inquiry: the interrupted one, or the next one since the checkpoint.
     ///
     /// - Returns: The window, and the period that Apple no longer has, if that is new.
     package func historyWindow(
-        of question: Question, at now: Instant
+        of inquiry: Inquiry, at now: Instant
     ) throws(LedgerError) -> (window: HistoryWindow, gap: (from: Instant, until: Instant)?) {
-        if let cursor = question.cursor { return (try StoredJSON.decode(cursor), nil) }
-        let range = HistoryRange(rawValue: question.subject) ?? .failures
+        if let cursor = inquiry.cursor { return (try StoredJSON.decode(cursor), nil) }
+        let range = HistoryRange(rawValue: inquiry.subject) ?? .failures
         return try store.write { (connection) throws(LedgerError) in
-            var checkpoint = try connection.lockCheckpoint(of: question.app)
+            var checkpoint = try connection.lockCheckpoint(of: inquiry.app)
             let before = checkpoint.gap
-            let window = checkpoint.window(range, of: question.app, since: question.madeAt, at: now)
+            let window = checkpoint.window(range, of: inquiry.app, since: inquiry.madeAt, at: now)
             let gap = checkpoint.gap
             guard let gap, before.map({ $0 != gap }) ?? true else { return (window, nil) }
-            try connection.write(checkpoint, of: question.app)
+            try connection.write(checkpoint, of: inquiry.app)
             return (window, gap)
         }
     }
@@ -149,24 +149,24 @@ extension PurchaseLedger {
     /// - Returns: The inquiry with its new lease, and whether there is a request for the next page, or `nil` if another
     ///   server has taken over the inquiry.
     package func advance(
-        _ question: Question, to window: HistoryWindow, requestsPerHour: Int, at now: Instant
-    ) throws(LedgerError) -> (question: Question, hasRequest: Bool)? {
+        _ inquiry: Inquiry, to window: HistoryWindow, requestsPerHour: Int, at now: Instant
+    ) throws(LedgerError) -> (inquiry: Inquiry, hasRequest: Bool)? {
         let text = try StoredJSON.encode(window)
-        var advanced = question
+        var advanced = inquiry
         advanced.cursor = text
         // The new lease must differ from the old one, because it identifies the holder.
-        advanced.leasedUntil = max(now + Self.questionLease, question.leasedUntil + .milliseconds(1))
+        advanced.leasedUntil = max(now + Self.inquiryLease, inquiry.leasedUntil + .milliseconds(1))
         return try store.write { [advanced] (connection) throws(LedgerError) in
-            var budget = try connection.lockBudget(of: question.app, requestsPerHour, at: now)
+            var budget = try connection.lockBudget(of: inquiry.app, requestsPerHour, at: now)
             let rows = try connection.run(
                 """
                 UPDATE questions SET cursor = $6, leased_until = $7, attempts = 0 WHERE environment = $1
                     AND bundle_id = $2 AND kind = $3 AND subject = $4 AND leased_until = $5 RETURNING 1
                 """,
-                question.key + [SQLValue(question.leasedUntil), .text(text), SQLValue(advanced.leasedUntil)])
+                inquiry.key + [SQLValue(inquiry.leasedUntil), .text(text), SQLValue(advanced.leasedUntil)])
             guard !rows.isEmpty else { return nil }
-            guard budget.free(Int64(question.priority)) > 0 else { return (advanced, false) }
-            budget.spend(Int64(question.priority))
+            guard budget.free(Int64(inquiry.priority)) > 0 else { return (advanced, false) }
+            budget.spend(Int64(inquiry.priority))
             try connection.write(budget)
             return (advanced, true)
         }
@@ -174,14 +174,14 @@ extension PurchaseLedger {
 
     /// Moves the checkpoint after the last page of a window was read. Its notifications are already recorded.
     package func complete(
-        _ question: Question, _ window: HistoryWindow, at now: Instant
+        _ inquiry: Inquiry, _ window: HistoryWindow, at now: Instant
     ) throws(LedgerError) {
-        let range = HistoryRange(rawValue: question.subject) ?? .failures
+        let range = HistoryRange(rawValue: inquiry.subject) ?? .failures
         let cursor = try window.following.map { (next) throws(LedgerError) in try StoredJSON.encode(next) }
         // A run that was interrupted for a long time is followed by another.
         let isOver = cursor == nil && (range == .failures || now < window.until + Self.staleness)
         let interval = range == .failures ? Self.failuresInterval : Self.everythingInterval
-        let isUrgent = range == .failures || !isOver && question.priority < Question.lowPriority
+        let isUrgent = range == .failures || !isOver && inquiry.priority < Inquiry.lowPriority
         try store.write { (connection) throws(LedgerError) in
             let rows = try connection.run(
                 """
@@ -190,20 +190,20 @@ extension PurchaseLedger {
                 WHERE environment = $1 AND bundle_id = $2 AND kind = $3 AND subject = $4 AND leased_until = $5
                 RETURNING 1
                 """,
-                question.key + [
-                    SQLValue(question.leasedUntil), SQLValue(cursor), SQLValue(isOver ? now + interval : now),
-                    .integer(isUrgent ? 0 : Int64(Question.lowPriority)),
+                inquiry.key + [
+                    SQLValue(inquiry.leasedUntil), SQLValue(cursor), SQLValue(isOver ? now + interval : now),
+                    .integer(isUrgent ? 0 : Int64(Inquiry.lowPriority)),
                 ])
             guard !rows.isEmpty else { return }
-            var checkpoint = try connection.lockCheckpoint(of: question.app)
-            checkpoint.complete(window, range, of: question.app, at: now)
-            try connection.write(checkpoint, of: question.app)
+            var checkpoint = try connection.lockCheckpoint(of: inquiry.app)
+            checkpoint.complete(window, range, of: inquiry.app, at: now)
+            try connection.write(checkpoint, of: inquiry.app)
         }
     }
 
     /// Stores the position in a window, and the date to continue: after six hours at the latest.
     package func pause(
-        _ question: Question, _ window: HistoryWindow, until date: Instant, attempts: Int64, failure: String?,
+        _ inquiry: Inquiry, _ window: HistoryWindow, until date: Instant, attempts: Int64, failure: String?,
         at now: Instant
     ) throws(LedgerError) {
         let text = try StoredJSON.encode(window)
@@ -213,8 +213,8 @@ extension PurchaseLedger {
                 UPDATE questions SET cursor = $6, leased_until = 0, attempts = $7, failure = $8, due_at = $9
                 WHERE environment = $1 AND bundle_id = $2 AND kind = $3 AND subject = $4 AND leased_until = $5
                 """,
-                question.key + [
-                    SQLValue(question.leasedUntil), .text(text), .integer(attempts), SQLValue(failure),
+                inquiry.key + [
+                    SQLValue(inquiry.leasedUntil), .text(text), .integer(attempts), SQLValue(failure),
                     SQLValue(min(date, now + Self.longestPause)),
                 ])
         }

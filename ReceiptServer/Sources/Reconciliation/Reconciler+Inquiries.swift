@@ -6,53 +6,53 @@ import StrictText
 /// Inquiries, and the effects of their answers.
 extension Reconciler {
     /// Sends an inquiry, and records its result.
-    func ask(_ question: Question, _ apple: AppleApp) throws(LedgerError) {
+    func ask(_ inquiry: Inquiry, _ apple: AppleApp) throws(LedgerError) {
         // Skip it if its lease would expire before an answer can arrive.
-        guard now + AppleApp.maximumAnswerTime < question.leasedUntil,
-            isAllowed(question.kind.endpoint, about: apple.app)
+        guard now + AppleApp.maximumAnswerTime < inquiry.leasedUntil,
+            isAllowed(inquiry.kind.endpoint, about: apple.app)
         else {
             try ledger.finish(
-                question, .again(at: question.dueAt, attempts: question.attempts, failure: nil), isUnspent: true,
+                inquiry, .again(at: inquiry.dueAt, attempts: inquiry.attempts, failure: nil), isUnspent: true,
                 at: now)
             return
         }
-        switch question.kind {
-        case .transaction: try askTransaction(question, apple)
-        case .statuses: try askStatuses(question, apple)
-        case .history: try askHistory(question, apple)
-        case .refunds: try askRefunds(question, apple)
+        switch inquiry.kind {
+        case .transaction: try askTransaction(inquiry, apple)
+        case .statuses: try askStatuses(inquiry, apple)
+        case .history: try askHistory(inquiry, apple)
+        case .refunds: try askRefunds(inquiry, apple)
         }
     }
 
     // MARK: Transactions
 
-    private func askTransaction(_ question: Question, _ apple: AppleApp) throws(LedgerError) {
+    private func askTransaction(_ inquiry: Inquiry, _ apple: AppleApp) throws(LedgerError) {
         let answer: TransactionInfoAnswer
         do throws(AppStoreServerError) {
-            answer = try request(apple, .transactionInfo, question.priority) { (client) throws(AppStoreServerError) in
-                try client.transactionInfo(of: question.subject)
+            answer = try request(apple, .transactionInfo, inquiry.priority) { (client) throws(AppStoreServerError) in
+                try client.transactionInfo(of: inquiry.subject)
             }
         } catch {
             if error.code == .transactionIDNotFound {
-                try notFound(question, apple)
+                try notFound(inquiry, apple)
             } else {
-                try postpone(question, error)
+                try postpone(inquiry, error)
             }
             return
         }
         switch answer.transaction {
         // The answer has no transaction.
-        case nil: try tomorrow(question, "empty")
+        case nil: try tomorrow(inquiry, "empty")
         case .refused(let refusal):
-            refuse(refusal.code, question.subject, of: apple.app)
-            try tomorrow(question, refusal.code)
+            refuse(refusal.code, inquiry.subject, of: apple.app)
+            try tomorrow(inquiry, refusal.code)
         case .verified(let transaction):
-            guard try isAbout(question.subject, transaction, apple.app, isAsked: answer.isOfAskedID) else {
-                refuse(Self.otherTransaction, question.subject, of: apple.app)
-                return try tomorrow(question, Self.otherTransaction)
+            guard try isAbout(inquiry.subject, transaction, apple.app, isAsked: answer.isOfAskedID) else {
+                refuse(Self.otherTransaction, inquiry.subject, of: apple.app)
+                return try tomorrow(inquiry, Self.otherTransaction)
             }
-            try ledger.record(answered: [transaction], confirming: question.subject, about: apple.app, at: now)
-            try ledger.finish(question, .ended, at: now)
+            try ledger.record(answered: [transaction], confirming: inquiry.subject, about: apple.app, at: now)
+            try ledger.finish(inquiry, .ended, at: now)
         }
     }
 
@@ -68,19 +68,19 @@ extension Reconciler {
         return try ledger.isRelated(ids, to: id, in: app)
     }
 
-    private func notFound(_ question: Question, _ apple: AppleApp) throws(LedgerError) {
-        var step = try ledger.recordNotFound(question, at: now)
+    private func notFound(_ inquiry: Inquiry, _ apple: AppleApp) throws(LedgerError) {
+        var step = try ledger.recordNotFound(inquiry, at: now)
         if case .control(let id) = step {
             try askControl(id, apple)
-            step = try ledger.recordNotFound(question, isRepeated: true, at: now)
+            step = try ledger.recordNotFound(inquiry, isRepeated: true, at: now)
         }
         switch step {
         case .again(let date, let attempts):
-            try ledger.finish(question, .again(at: date, attempts: attempts, failure: "not-found"), at: now)
-        case .ended: try ledger.finish(question, .ended, at: now)
-        case .failed, .control: try fail(question, "not-found")
+            try ledger.finish(inquiry, .again(at: date, attempts: attempts, failure: "not-found"), at: now)
+        case .ended: try ledger.finish(inquiry, .ended, at: now)
+        case .failed, .control: try fail(inquiry, "not-found")
         case .unknown(let unknown):
-            try ledger.finish(question, .unknown, at: now)
+            try ledger.finish(inquiry, .unknown, at: now)
             state.withLock { $0.counts.unknown[apple.app, default: 0] += 1 }
             options.onFinding(.unknown(unknown))
         }
@@ -90,10 +90,10 @@ extension Reconciler {
     private func askControl(_ id: String, _ apple: AppleApp) throws(LedgerError) {
         guard
             try ledger.takeRequest(
-                about: apple.app, priority: Question.lowPriority, requestsPerHour: apple.requestsPerHour, at: now)
+                about: apple.app, priority: Inquiry.lowPriority, requestsPerHour: apple.requestsPerHour, at: now)
         else { return }
         do throws(AppStoreServerError) {
-            let answer = try request(apple, .transactionInfo, Question.lowPriority) {
+            let answer = try request(apple, .transactionInfo, Inquiry.lowPriority) {
                 (client) throws(AppStoreServerError) in
                 try client.transactionInfo(of: id)
             }
@@ -106,26 +106,26 @@ extension Reconciler {
 
     // MARK: Subscriptions
 
-    private func askStatuses(_ question: Question, _ apple: AppleApp) throws(LedgerError) {
-        let id = question.subject
+    private func askStatuses(_ inquiry: Inquiry, _ apple: AppleApp) throws(LedgerError) {
+        let id = inquiry.subject
         switch try ledger.subscriptionStep(of: id, in: apple.app, isAnswered: false, at: now).step {
         case .ask: break
         case .wait(let date):
-            return try ledger.finish(question, .again(at: date, attempts: 0, failure: nil), isUnspent: true, at: now)
-        case .drop: return try ledger.finish(question, .ended, isUnspent: true, at: now)
+            return try ledger.finish(inquiry, .again(at: date, attempts: 0, failure: nil), isUnspent: true, at: now)
+        case .drop: return try ledger.finish(inquiry, .ended, isUnspent: true, at: now)
         }
         let answer: SubscriptionStatusesAnswer
         do throws(AppStoreServerError) {
-            answer = try request(apple, .subscriptionStatuses, question.priority) {
+            answer = try request(apple, .subscriptionStatuses, inquiry.priority) {
                 (client) throws(AppStoreServerError) in
                 try client.subscriptionStatuses(of: id)
             }
         } catch {
-            guard error.class == .final else { return try postpone(question, error) }
-            return try finishStatuses(question, apple, failure: error.failure)
+            guard error.class == .final else { return try postpone(inquiry, error) }
+            return try finishStatuses(inquiry, apple, failure: error.failure)
         }
         let refused = try record(answer, about: id, apple)
-        try finishStatuses(question, apple, failure: refused)
+        try finishStatuses(inquiry, apple, failure: refused)
     }
 
     /// Records the signed parts of an answer about a customer's subscriptions.
@@ -176,14 +176,14 @@ extension Reconciler {
         options.onFinding(.statusMismatch(app, originalTransactionID: id))
     }
 
-    private func finishStatuses(_ question: Question, _ apple: AppleApp, failure: String?) throws(LedgerError) {
-        let step = try ledger.subscriptionStep(of: question.subject, in: apple.app, isAnswered: true, at: now).step
-        let attempts = failure == nil ? 0 : question.attempts + 1
+    private func finishStatuses(_ inquiry: Inquiry, _ apple: AppleApp, failure: String?) throws(LedgerError) {
+        let step = try ledger.subscriptionStep(of: inquiry.subject, in: apple.app, isAnswered: true, at: now).step
+        let attempts = failure == nil ? 0 : inquiry.attempts + 1
         if case .wait(let date) = step {
-            return try ledger.finish(question, .again(at: date, attempts: attempts, failure: failure), at: now)
+            return try ledger.finish(inquiry, .again(at: date, attempts: attempts, failure: failure), at: now)
         }
-        guard let failure else { return try ledger.finish(question, .ended, at: now) }
-        try tomorrow(question, failure)
+        guard let failure else { return try ledger.finish(inquiry, .ended, at: now) }
+        try tomorrow(inquiry, failure)
     }
 
     // MARK: Refunds
@@ -195,79 +195,79 @@ extension Reconciler {
     static func isPlace(_ text: String) -> Bool { 1...4096 ~= text.utf8.count && !text.utf8.contains(0) }
 
     /// Requests a page of a customer's refunds since the last page that was read.
-    private func askRefunds(_ question: Question, _ apple: AppleApp) throws(LedgerError) {
-        guard try ledger.isRefundable(question.subject, in: apple.app, at: now) else {
-            return try ledger.finish(question, .ended, isUnspent: true, at: now)
+    private func askRefunds(_ inquiry: Inquiry, _ apple: AppleApp) throws(LedgerError) {
+        guard try ledger.isRefundable(inquiry.subject, in: apple.app, at: now) else {
+            return try ledger.finish(inquiry, .ended, isUnspent: true, at: now)
         }
         let page: TransactionPage
         do throws(AppStoreServerError) {
-            page = try request(apple, .refundHistory, question.priority) { (client) throws(AppStoreServerError) in
-                try client.refundHistory(of: question.subject, revision: question.cursor)
+            page = try request(apple, .refundHistory, inquiry.priority) { (client) throws(AppStoreServerError) in
+                try client.refundHistory(of: inquiry.subject, revision: inquiry.cursor)
             }
         } catch {
-            guard error.class == .restartPaging else { return try postpone(question, error) }
-            return try ledger.finish(question, .goesOn(at: now + .seconds(86_400), cursor: nil, pages: 0), at: now)
+            guard error.class == .restartPaging else { return try postpone(inquiry, error) }
+            return try ledger.finish(inquiry, .goesOn(at: now + .seconds(86_400), cursor: nil, pages: 0), at: now)
         }
         for refusal in page.transactions.compactMap(\.refusal) {
-            refuse(refusal.code, question.subject, of: apple.app)
+            refuse(refusal.code, inquiry.subject, of: apple.app)
         }
         try ledger.record(answered: page.transactions.compactMap(\.value), about: apple.app, at: now)
         let revision = page.unsigned.revision.flatMap { Self.isPlace($0) ? UTF8Bytes($0) : nil }
-        let last = question.cursor.map(UTF8Bytes.init)
-        let subject = PageReadings.Subject(question)
+        let last = inquiry.cursor.map(UTF8Bytes.init)
+        let subject = PageReadings.Subject(inquiry)
         let ids = page.transactions.compactMap(\.value?.transactionID).map(UTF8Bytes.init)
         let isNew = state.withLock { state in
-            if question.attempts == 0 { state.readings.end(subject) }
+            if inquiry.attempts == 0 { state.readings.end(subject) }
             return state.readings.add(ids, of: subject)
         }
         // One more than the number of consecutive pages without new refunds, or 0 before the run begins.
-        let barrenCount = isNew ? 0 : max(question.attempts, 1)
+        let barrenCount = isNew ? 0 : max(inquiry.attempts, 1)
         // A page that leads nowhere, or to endless pages, is the last one of this week.
         let isMore =
             page.unsigned.hasMore && revision != nil && revision != last
             && (isNew || barrenCount <= Self.maximumBarrenRefundPages && allowsBarrenPage(apple))
         if !isMore { state.withLock { $0.readings.end(subject) } }
         try ledger.finish(
-            question,
+            inquiry,
             .goesOn(
-                at: isMore ? now : now + QuestionPolicy.refundInterval, cursor: (revision ?? last)?.string,
+                at: isMore ? now : now + InquiryPolicy.refundInterval, cursor: (revision ?? last)?.string,
                 pages: isMore ? barrenCount + 1 : 0), at: now)
     }
 
     // MARK: Failures
 
     /// Asks again tomorrow, a limited number of times.
-    private func tomorrow(_ question: Question, _ failure: String) throws(LedgerError) {
-        guard question.attempts + 1 < PurchaseLedger.maximumAttempts else { return try fail(question, failure) }
+    private func tomorrow(_ inquiry: Inquiry, _ failure: String) throws(LedgerError) {
+        guard inquiry.attempts + 1 < PurchaseLedger.maximumAttempts else { return try fail(inquiry, failure) }
         try ledger.finish(
-            question, .again(at: now + .seconds(86_400), attempts: question.attempts + 1, failure: failure), at: now)
+            inquiry, .again(at: now + .seconds(86_400), attempts: inquiry.attempts + 1, failure: failure), at: now)
     }
 
-    func fail(_ question: Question, _ failure: String) throws(LedgerError) {
-        try ledger.finish(question, .failed(failure), at: now)
-        state.withLock { $0.counts.failed[question.app, default: 0] += 1 }
-        options.onFinding(.failed(question, failure))
+    func fail(_ inquiry: Inquiry, _ failure: String) throws(LedgerError) {
+        try ledger.finish(inquiry, .failed(failure), at: now)
+        state.withLock { $0.counts.failed[inquiry.app, default: 0] += 1 }
+        options.onFinding(.failed(inquiry, failure))
     }
 
     /// Asks again after a failed request.
-    private func postpone(_ question: Question, _ error: AppStoreServerError) throws(LedgerError) {
+    private func postpone(_ inquiry: Inquiry, _ error: AppStoreServerError) throws(LedgerError) {
         switch error.class {
         case .configuration:
             // This error says nothing about the inquiry itself.
-            let date = max(pausedUntil(question.app), now + .seconds(60))
+            let date = max(pausedUntil(inquiry.app), now + .seconds(60))
             try ledger.finish(
-                question, .again(at: date, attempts: question.attempts, failure: error.failure), at: now)
-        case .final: try fail(question, error.failure)
-        case .fault where error.code != nil: try fail(question, error.failure)
+                inquiry, .again(at: date, attempts: inquiry.attempts, failure: error.failure), at: now)
+        case .final: try fail(inquiry, error.failure)
+        case .fault where error.code != nil: try fail(inquiry, error.failure)
         case .retry where error.status == 429:
             let date = now + (error.retryAfter ?? .seconds(60))
             try ledger.finish(
-                question, .again(at: date, attempts: question.attempts, failure: error.failure), at: now)
+                inquiry, .again(at: date, attempts: inquiry.attempts, failure: error.failure), at: now)
         case .retry, .restartPaging, .shortenWindow, .fault:
-            let attempts = question.attempts + 1
-            guard attempts < PurchaseLedger.maximumAttempts else { return try fail(question, error.failure) }
-            let date = now + delay(afterAttempts: question.attempts)
-            try ledger.finish(question, .again(at: date, attempts: attempts, failure: error.failure), at: now)
+            let attempts = inquiry.attempts + 1
+            guard attempts < PurchaseLedger.maximumAttempts else { return try fail(inquiry, error.failure) }
+            let date = now + delay(afterAttempts: inquiry.attempts)
+            try ledger.finish(inquiry, .again(at: date, attempts: attempts, failure: error.failure), at: now)
         }
     }
 
