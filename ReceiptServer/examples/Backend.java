@@ -36,7 +36,7 @@ class Backend {
             product_id TEXT NOT NULL, quantity INTEGER NOT NULL, until TEXT, sequence INTEGER NOT NULL, purchase_date TEXT, length TEXT,
             PRIMARY KEY (account, environment, bundle_id, granted_as))""";
     // The quantity is set, never added. Older events change nothing.
-    static final String TOLD = """
+    static final String SET_BALANCE = """
         INSERT INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (account, environment, bundle_id, granted_as) DO UPDATE
         SET product_id = excluded.product_id, quantity = excluded.quantity, until = excluded.until, sequence = excluded.sequence,
@@ -55,7 +55,7 @@ class Backend {
                 THEN sum(quantity * (until IS NULL OR julianday(until) > julianday('now'))) ELSE max(stacked) > julianday('now') END AS quantity,
             strftime('%Y-%m-%dT%H:%M:%SZ', coalesce(max(stacked), max(CASE WHEN quantity > 0 THEN julianday(until) END))) AS until
         FROM ends GROUP BY 1, 2""";
-    // A later version tells of others, too.
+    // A later version reports others, too.
     static final Set<String> KINDS = Set.of("granted", "revoked", "restored", "adjusted", "changed", "conflict");
 
     record Answer(int status, Object value) {}
@@ -74,8 +74,8 @@ class Backend {
     }
 
     /** Records rows of an answer or of an event, all or none. */
-    static void told(List<Object[]> rows) throws SQLException {
-        try (var connection = database(); var statement = connection.prepareStatement(TOLD)) {
+    static void apply(List<Object[]> rows) throws SQLException {
+        try (var connection = database(); var statement = connection.prepareStatement(SET_BALANCE)) {
             for (var row : rows) {
                 for (int index = 0; index < row.length; index++) statement.setObject(index + 1, row[index]);
                 statement.executeUpdate();
@@ -125,7 +125,7 @@ class Backend {
             outcomes.put(id, text(outcome, "outcome"));
             if (outcome.get("may_finish").getAsBoolean()) finish.add(id);
         }
-        told(rows);
+        apply(rows);
         // Only now may the app finish: the outcomes are recorded here.
         return new Answer(200, Map.of("finish", finish, "outcomes", outcomes));
     }
@@ -174,7 +174,7 @@ class Backend {
                 var event = JsonParser.parseString(new String(body, UTF_8)).getAsJsonObject();
                 if (!KINDS.contains(text(event, "kind"))) return new Answer(200, Map.of());
                 // An event's transaction_id is that of the grant. After an exception, the ledger sends the event again.
-                told(List.<Object[]>of(row(text(event, "account"), event, text(event, "transaction_id"), event.get("quantity").getAsLong(), event.get("sequence").getAsLong())));
+                apply(List.<Object[]>of(row(text(event, "account"), event, text(event, "transaction_id"), event.get("quantity").getAsLong(), event.get("sequence").getAsLong())));
                 return new Answer(200, Map.of());
             case "GET /balances": return balances(account);
             default: return new Answer(404, Map.of());

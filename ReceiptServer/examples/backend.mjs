@@ -35,7 +35,7 @@ database.exec(`CREATE TABLE IF NOT EXISTS balances (
     PRIMARY KEY (account, environment, bundle_id, granted_as))`);
 
 // The quantity is set, never added. Older events change nothing.
-const TOLD = database.prepare(`INSERT INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+const SET_BALANCE = database.prepare(`INSERT INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (account, environment, bundle_id, granted_as) DO UPDATE
     SET product_id = excluded.product_id, quantity = excluded.quantity, until = excluded.until, sequence = excluded.sequence,
         purchase_date = excluded.purchase_date, length = excluded.length
@@ -52,14 +52,14 @@ const BALANCES = database.prepare(`WITH cards AS (
             THEN sum(quantity * (until IS NULL OR julianday(until) > julianday('now'))) ELSE max(stacked) > julianday('now') END AS quantity,
         strftime('%Y-%m-%dT%H:%M:%SZ', coalesce(max(stacked), max(CASE WHEN quantity > 0 THEN julianday(until) END))) AS until
     FROM ends GROUP BY 1, 2`);
-// A later version tells of others, too.
+// A later version reports others, too.
 const KINDS = ["granted", "revoked", "restored", "adjusted", "changed", "conflict"];
 
 /** Records rows of an answer or of an event, all or none. Nothing else runs meanwhile: the calls wait for the disk. */
-function told(rows) {
+function apply(rows) {
     database.exec("BEGIN IMMEDIATE");
     try {
-        for (const row of rows) TOLD.run(...row);
+        for (const row of rows) SET_BALANCE.run(...row);
         database.exec("COMMIT");
     } catch (error) {
         database.exec("ROLLBACK");
@@ -132,7 +132,7 @@ async function answer(request) {
             const [status, answer] = await redeem(account, body.toString("utf8"));
             // Nothing is granted, and the app must not finish the transaction.
             if (status !== 200) return [status, { code: answer.error?.code ?? null }];
-            told(answer.outcomes.flatMap((each) => [...rowsOf(account, each, answer.sequence)]));
+            apply(answer.outcomes.flatMap((each) => [...rowsOf(account, each, answer.sequence)]));
             // Only now may the app finish: the outcomes are recorded here.
             return [200, {
                 finish: answer.outcomes.filter((each) => each.may_finish).map((each) => each.transaction_id),
@@ -144,7 +144,7 @@ async function answer(request) {
             const event = JSON.parse(body);
             if (!KINDS.includes(event.kind)) return [200, {}];
             // An event's transaction_id is that of the grant. After an exception, the ledger sends the event again.
-            told([[event.account, event.environment, event.bundle_id, event.transaction_id, event.product_id,
+            apply([[event.account, event.environment, event.bundle_id, event.transaction_id, event.product_id,
                 event.quantity, event.until, event.sequence, event.purchase_date, event.length]]);
             return [200, {}];
         }

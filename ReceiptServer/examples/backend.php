@@ -24,7 +24,7 @@ const SCHEMA = 'CREATE TABLE IF NOT EXISTS balances (
     PRIMARY KEY (account, environment, bundle_id, granted_as))';
 
 // The quantity is set, never added. Older events change nothing.
-const TOLD = 'INSERT INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+const SET_BALANCE = 'INSERT INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (account, environment, bundle_id, granted_as) DO UPDATE
     SET product_id = excluded.product_id, quantity = excluded.quantity, until = excluded.until, sequence = excluded.sequence,
         purchase_date = excluded.purchase_date, length = excluded.length
@@ -43,7 +43,7 @@ const BALANCES = "WITH cards AS (
         strftime('%Y-%m-%dT%H:%M:%SZ', coalesce(max(stacked), max(CASE WHEN quantity > 0 THEN julianday(until) END))) AS until
     FROM ends GROUP BY 1, 2";
 
-// A later version tells of others, too.
+// A later version reports others, too.
 const KINDS = ['granted', 'revoked', 'restored', 'adjusted', 'changed', 'conflict'];
 
 foreach (['LEDGER_URL', 'LEDGER_TOKEN', 'WEBHOOK_SECRET_FILE'] as $name) {
@@ -62,11 +62,11 @@ function database(): PDO
 }
 
 /** Records rows of an answer or of an event, all or none. */
-function told(array $rows): void
+function apply(array $rows): void
 {
     $database = database();
     $database->exec('BEGIN IMMEDIATE');
-    $statement = $database->prepare(TOLD);
+    $statement = $database->prepare(SET_BALANCE);
     array_map($statement->execute(...), $rows);
     $database->exec('COMMIT');
 }
@@ -140,7 +140,7 @@ switch ($_SERVER['REQUEST_METHOD'] . ' ' . $_SERVER['REQUEST_URI']) {
             answer($status, ['code' => $answer['error']['code'] ?? null]);
             break;
         }
-        told(array_merge(...array_map(
+        apply(array_merge(...array_map(
             static fn (array $each) => iterator_to_array(rows_of($account, $each, $answer['sequence'])), $answer['outcomes'])));
         // Only now may the app finish: the outcomes are recorded here.
         answer(200, [
@@ -157,7 +157,7 @@ switch ($_SERVER['REQUEST_METHOD'] . ' ' . $_SERVER['REQUEST_URI']) {
         $event = json_decode($body, true, flags: JSON_THROW_ON_ERROR);
         // An event's transaction_id is that of the grant. After an exception, the ledger sends the event again.
         if (in_array($event['kind'], KINDS, true)) {
-            told([[$event['account'], $event['environment'], $event['bundle_id'], $event['transaction_id'], $event['product_id'],
+            apply([[$event['account'], $event['environment'], $event['bundle_id'], $event['transaction_id'], $event['product_id'],
                 $event['quantity'], $event['until'], $event['sequence'], $event['purchase_date'], $event['length']]]);
         }
         answer(200);

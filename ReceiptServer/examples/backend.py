@@ -39,7 +39,7 @@ SCHEMA = """CREATE TABLE IF NOT EXISTS balances (
     PRIMARY KEY (account, environment, bundle_id, granted_as))"""
 
 # The quantity is set, never added. Older events change nothing.
-TOLD = """INSERT INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+SET_BALANCE = """INSERT INTO balances VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (account, environment, bundle_id, granted_as) DO UPDATE
     SET product_id = excluded.product_id, quantity = excluded.quantity, until = excluded.until, sequence = excluded.sequence,
         purchase_date = excluded.purchase_date, length = excluded.length
@@ -58,7 +58,7 @@ BALANCES = """WITH cards AS (
         strftime('%Y-%m-%dT%H:%M:%SZ', coalesce(max(stacked), max(CASE WHEN quantity > 0 THEN julianday(until) END))) AS until
     FROM ends GROUP BY 1, 2"""
 
-# A later version tells of others, too.
+# A later version reports others, too.
 KINDS = {"granted", "revoked", "restored", "adjusted", "changed", "conflict"}
 
 
@@ -66,10 +66,10 @@ def database():
     return closing(sqlite3.connect(DATABASE, timeout=30))
 
 
-def told(rows):
+def apply(rows):
     """Records rows of an answer or of an event, all or none."""
     with database() as connection, connection:
-        connection.executemany(TOLD, rows)
+        connection.executemany(SET_BALANCE, rows)
 
 
 def rows_of(account, outcome, sequence):
@@ -137,7 +137,7 @@ class Backend(BaseHTTPRequestHandler):
             if event["kind"] not in KINDS:
                 return self.answer(200, {})
             # An event's transaction_id is that of the grant. After an exception, the ledger sends the event again.
-            told([(event["account"], event["environment"], event["bundle_id"], event["transaction_id"],
+            apply([(event["account"], event["environment"], event["bundle_id"], event["transaction_id"],
                    event["product_id"], event["quantity"], event["until"], event["sequence"], event["purchase_date"], event["length"])])
             return self.answer(200, {})
         return self.answer(404, {})
@@ -148,7 +148,7 @@ class Backend(BaseHTTPRequestHandler):
             # Nothing is granted, and the app must not finish the transaction.
             return self.answer(status, {"code": answer.get("error", {}).get("code")})
         outcomes = answer["outcomes"]
-        told([row for each in outcomes for row in rows_of(account, each, answer["sequence"])])
+        apply([row for each in outcomes for row in rows_of(account, each, answer["sequence"])])
         # Only now may the app finish: the outcomes are recorded here.
         return self.answer(200, {"finish": [each["transaction_id"] for each in outcomes if each["may_finish"]],
                                  "outcomes": {each["transaction_id"]: each["outcome"] for each in outcomes}})

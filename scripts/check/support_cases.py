@@ -163,14 +163,14 @@ class Shop:
         self.send("/fake/refund", dict(transaction_id=lost["transaction_id"], percentage=30), port=self.store)
         case("lost", f"I am anna. I paid for 3 coins, transaction {lost['transaction_id']}, and the app shows a wrong number.",
              "Was she granted them, and does our backend know what she has now?",
-             "anna has it:", "Apple refunded 30 % of it.", "Your backend has not been told yet")
+             "anna has it:", "Apple refunded 30 % of it.", "Your backend has not been notified yet")
 
         refunded = self.buy(f"{APP}.coins", quantity=5, customer=2)
         self.redeem("安娜", refunded["signed_transaction"], "granted")
         self.redeem("ben", refunded["signed_transaction"], "belongs-to-another")
         self.send("/fake/refund", dict(transaction_id=refunded["transaction_id"]), port=self.store)
         case("refunded", f"你好,我是安娜。我的金币不见了!{refunded['signed_transaction']}", "Where did her coins go?",
-             "Apple refunded or revoked it", "Nobody has it now.", "安娜 had been granted it:", "Your backend was told.",
+             "Apple refunded or revoked it", "Nobody has it now.", "安娜 had been granted it:", "Your backend was notified.",
              "ben sent it, too. The answer: It belongs to another account, which sent it first.")
 
         stolen = self.transaction(340000000000003, "pro", "Non-Consumable", -3)

@@ -101,7 +101,7 @@ extension LedgerDecision {
             rules.isForSale(item.productID), let owner = lineages[key]?.owner, let end = item.accessEndDate,
             owner.claimedAt < end
         else { return }
-        effects.endedUnheard.append(key)
+        effects.endedUnnotified.append(key)
     }
 
     private mutating func noteEnd(of grant: Grant, _ item: Entitlements.Item) {

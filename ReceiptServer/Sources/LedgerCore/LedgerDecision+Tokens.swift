@@ -61,7 +61,7 @@ extension LedgerDecision {
         }
     }
 
-    /// Tells the owner of a purchase that a transaction has the token of another account, and not whose.
+    /// Notifies the owner of a purchase that a transaction has another account's token, without naming the account.
     private mutating func reportConflict(_ owner: String, _ key: TransactionKey, _ item: Entitlements.Item) {
         let grant =
             grants(ofPurchaseWith: key).first { $0.account.hasSameBytes(as: owner) }

@@ -28,9 +28,9 @@ package struct LedgerDecision {
         package var dueDates: [TransactionKey: Instant] = [:]
         /// What somebody submitted and was not granted, or has the token of another account.
         package var disputed: [TransactionKey] = []
-        /// The periods of owned subscriptions that were submitted after they ended, and were not heard of before:
+        /// The periods of owned subscriptions that were submitted only after they ended, with no notification before:
         /// nothing is granted for them.
-        package var endedUnheard: [TransactionKey] = []
+        package var endedUnnotified: [TransactionKey] = []
         /// The reports to the operator.
         package var notices = LedgerNotices()
 
@@ -44,7 +44,7 @@ package struct LedgerDecision {
             effects.periodEnds += more.periodEnds
             effects.dueDates.merge(more.dueDates) { $1 }
             effects.disputed += more.disputed
-            effects.endedUnheard += more.endedUnheard
+            effects.endedUnnotified += more.endedUnnotified
             effects.notices += more.notices
         }
     }

@@ -1,10 +1,10 @@
 public import AppStoreReceipt
 
 extension LedgerEvent {
-    /// What a lifecycle event says besides what all events say. It tells what became of a subscription, or of a request
-    /// for a refund, and changes no quantity.
+    /// What a lifecycle event says besides what all events say. It reports what became of a subscription, or of a
+    /// request for a refund, and changes no quantity.
     public struct Lifecycle: Sendable {
-        /// The date Apple signed what the event tells; of ``LedgerEvent/Kind/expired``, the end of access.
+        /// The date Apple signed what the event reports; of ``LedgerEvent/Kind/expired``, the end of access.
         public package(set) var happenedAt: Instant
         /// The transaction under which the account was granted the purchase; `nil` if it was not.
         public package(set) var grantedAs: String?
@@ -14,7 +14,7 @@ extension LedgerEvent {
         public package(set) var priceIncrease: Subscription.PriceIncrease?
         /// The reason the subscription expired, or could not be charged.
         public package(set) var expirationReason: Subscription.ExpirationReason?
-        /// The UUID of the notification that tells of a request for a refund, or that it was declined.
+        /// The UUID of the notification that reports a request for a refund, or that it was declined.
         public package(set) var requestID: String?
         /// The reason of a request for a refund.
         public package(set) var reason: ConsumptionRequestReason?

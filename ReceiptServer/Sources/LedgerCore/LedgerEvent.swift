@@ -79,7 +79,7 @@ public struct LedgerEvent: Sendable {
         public static let beginning = Cause(rawValue: "beginning")
         /// A refund or revocation that Apple had dated in the future has come into effect.
         public static let revocation = Cause(rawValue: "revocation")
-        /// A newer version of the ledger corrects what an older one told.
+        /// A newer version of the ledger corrects what an older one reported.
         public static let migration = Cause(rawValue: "migration")
     }
 

@@ -2,7 +2,8 @@ package import AppStoreReceipt
 import Instants
 import StrictText
 
-/// What lifecycle events tell of a subscription: its state by what Apple signed last, in whatever order it arrived.
+/// What lifecycle events report about a subscription: its state by what Apple signed last, in whatever order that
+/// arrived.
 ///
 /// A value is `nil` where nothing says it.
 package struct LifecycleState: Codable, Equatable, Sendable {
@@ -45,13 +46,15 @@ package struct LifecycleState: Codable, Equatable, Sendable {
         hasBillingIssue = hasEnded ? nil : !isCharged && renewal.isTrying(after: expiresDate)
     }
 
-    /// Returns the kinds of the events that tell an account of this state, and the state after them.
+    /// Returns the kinds of the events that notify an account of this state, and the state after them.
     ///
     /// - Parameters:
     ///   - before: The state after the account's last event; `nil` if there is none. The account then expects that the
     ///     subscription renews unchanged.
     ///   - isGranted: Whether the account was granted a period of the subscription. Otherwise, it has no `expired`.
-    func following(_ before: LifecycleState?, isGranted: Bool) -> (kinds: [LedgerEvent.Kind], told: LifecycleState) {
+    func following(
+        _ before: LifecycleState?, isGranted: Bool
+    ) -> (kinds: [LedgerEvent.Kind], notified: LifecycleState) {
         var expected = before ?? self
         if before == nil {
             (expected.willRenew, expected.renewsAs, expected.hasBillingIssue, expected.priceIncrease) =
@@ -60,27 +63,27 @@ package struct LifecycleState: Codable, Equatable, Sendable {
         }
         // Don't report the end to an account that was granted nothing.
         if !isGranted { expected.hasExpired = hasExpired }
-        var told = self
-        told.willRenew = willRenew ?? expected.willRenew
-        told.renewsAs = renewsAs ?? expected.renewsAs
-        told.hasBillingIssue = hasBillingIssue ?? expected.hasBillingIssue
-        told.priceIncrease = priceIncrease ?? expected.priceIncrease
+        var notified = self
+        notified.willRenew = willRenew ?? expected.willRenew
+        notified.renewsAs = renewsAs ?? expected.renewsAs
+        notified.hasBillingIssue = hasBillingIssue ?? expected.hasBillingIssue
+        notified.priceIncrease = priceIncrease ?? expected.priceIncrease
         // A refund, and its reversal, do not end it again.
         if expected.hasExpired, isRefunded ?? true, expected.transactionID.hasSameBytes(as: transactionID),
             expected.end == end
         {
-            told.hasExpired = true
+            notified.hasExpired = true
         }
         // What nothing said of the renewal yet renews as it is.
-        if told.renewsAs != nil, expected.renewsAs == nil { expected.renewsAs = productID }
-        return (Self.kinds(from: expected, to: told), told)
+        if notified.renewsAs != nil, expected.renewsAs == nil { expected.renewsAs = productID }
+        return (Self.kinds(from: expected, to: notified), notified)
     }
 
     private static func kinds(from before: LifecycleState, to after: LifecycleState) -> [LedgerEvent.Kind] {
         let isOtherProduct = !isSame(before.renewsAs, after.renewsAs)
         let isSamePeriod = before.transactionID.hasSameBytes(as: after.transactionID)
         let isOtherPrice = !isSame(before.priceIncrease ?? none, after.priceIncrease ?? none)
-        let rules: [(kind: LedgerEvent.Kind, isTold: Bool)] = [
+        let rules: [(kind: LedgerEvent.Kind, isNotified: Bool)] = [
             (.cancelled, before.willRenew == true && after.willRenew == false),
             (.uncancelled, before.willRenew == false && after.willRenew == true),
             (.billingIssue, before.hasBillingIssue == false && after.hasBillingIssue == true),
@@ -90,7 +93,7 @@ package struct LifecycleState: Codable, Equatable, Sendable {
             (.renewalExtended, isSamePeriod && (before.end ?? .max) < (after.end ?? .min)),
             (.expired, !before.hasExpired && after.hasExpired),
         ]
-        return rules.filter(\.isTold).map(\.kind)
+        return rules.filter(\.isNotified).map(\.kind)
     }
 
     package static func == (left: LifecycleState, right: LifecycleState) -> Bool {

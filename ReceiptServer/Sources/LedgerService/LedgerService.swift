@@ -250,11 +250,11 @@ package struct LedgerService: Sendable {
         let readers = [
             Thread {
                 // The `start` line has only counts that take no time.
-                var isToBeTold = summary.grantCount == nil
+                var isToBeLogged = summary.grantCount == nil
                 summaryReading.run { () throws(LedgerError) in
                     let summary = try ledger.summary()
-                    if isToBeTold {
-                        isToBeTold = false
+                    if isToBeLogged {
+                        isToBeLogged = false
                         let count = Int(clamping: summary.grantCount)
                         log.write(
                             .info, "ledger-counted", [("ledger_id", .text(summary.id)), ("grants", .number(count))])

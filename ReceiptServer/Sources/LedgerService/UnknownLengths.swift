@@ -14,7 +14,7 @@ final class UnknownLengths: Sendable {
         var products: Set<UTF8Bytes> = []
     }
 
-    private let told = Mutex(Day())
+    private let logged = Mutex(Day())
     private let log: ServiceLog
     private let date: @Sendable () -> Instant
 
@@ -22,9 +22,9 @@ final class UnknownLengths: Sendable {
 
     @Sendable func add(_ productID: String) {
         let today = date().secondsSince1970 / 86_400
-        let isNew = told.withLock { told in
-            if told.number != today { told = Day(number: today) }
-            return told.products.count < Self.maximumCount && told.products.insert(UTF8Bytes(productID)).inserted
+        let isNew = logged.withLock { logged in
+            if logged.number != today { logged = Day(number: today) }
+            return logged.products.count < Self.maximumCount && logged.products.insert(UTF8Bytes(productID)).inserted
         }
         guard isNew else { return }
         log.write(.warning, "length-unknown", [("product_id", .text(productID))])

@@ -18,7 +18,7 @@ public struct LedgerPolicy: Sendable {
     /// How purchases reach accounts by the tokens with which they were made; `nil` to grant each to whoever brings it
     /// first.
     public var orders: OrderPolicy?
-    /// Whether events tell what becomes of subscriptions and of requests for refunds, too. They change no quantity.
+    /// Whether events report what becomes of subscriptions and of requests for refunds, too. They change no quantity.
     public var lifecycleEvents = false
     /// What the App Store is asked about, by whoever does so; `nil` for nothing.
     package var inquiries: InquiryPolicy?

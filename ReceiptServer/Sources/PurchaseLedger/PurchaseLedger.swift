@@ -251,7 +251,7 @@ public final class PurchaseLedger: Sendable {
             let settled = try connection.settle(notification, submission, policy, .notification, at: now)
             if let inquiries = policy.inquiries {
                 for key in submission.purchases.compactMap(\.keys?.transaction) {
-                    try connection.heard(key, inquiries, policy.surroundings, at: now)
+                    try connection.noteNotified(key, inquiries, policy.surroundings, at: now)
                 }
             }
             return (settled.effects.notices, settled.posted)

@@ -24,7 +24,7 @@ package enum Finding: Sendable {
     /// these kinds of events.
     case missing(AskedApp, type: String, uuid: String?, events: [String])
     /// A period of an owned subscription began and ended without a notification. Nothing is granted for it.
-    case endedUnheard(AskedApp, transactionID: String)
+    case endedUnnotified(AskedApp, transactionID: String)
     /// An inquiry was abandoned.
     case failed(Inquiry, String)
     /// The number of lowest-priority inquiries that were dropped because there were too many.

@@ -98,7 +98,7 @@ extension Reconciler {
             case .verified(let notification):
                 if let uuid = notification.notificationUUID { names.append(UTF8Bytes(uuid)) }
                 let (isNew, ended) = try ledger.record(fromHistory: notification, of: apple.app, at: now)
-                for id in ended { options.onFinding(.endedUnheard(apple.app, transactionID: id)) }
+                for id in ended { options.onFinding(.endedUnnotified(apple.app, transactionID: id)) }
                 count(notification, isNew: isNew, isSuccess: item.sendAttempts.contains(where: \.isSuccess), apple.app)
             }
         }
@@ -109,7 +109,7 @@ extension Reconciler {
     /// - Parameter events: In a dry run, the kinds of events that the notification would post.
     func count(
         _ notification: VerifiedNotification, isNew: Bool, isSuccess: Bool, _ app: AskedApp,
-        wouldTell events: [String]? = nil
+        wouldPost events: [String]? = nil
     ) {
         let item = ReconciliationCounts.Item(app: app, name: notification.type?.rawValue ?? "")
         state.withLock { state in

@@ -193,7 +193,7 @@ extension Reconciler {
                     for kind in kinds ?? [] { result.events[kind, default: 0] += 1 }
                     count(
                         notification, isNew: kinds != nil, isSuccess: item.sendAttempts.contains(where: \.isSuccess),
-                        apple.app, wouldTell: kinds)
+                        apple.app, wouldPost: kinds)
                 case .refused(let refusal): refuse(refusal.code, nil, of: apple.app)
                 case nil: break
                 }

@@ -414,12 +414,12 @@ package struct SupportDesk: Sendable {
     /// Returns the page for findings that are already known.
     func show(
         _ findings: [SupportFinding], for visit: Visit, after cursor: String? = nil,
-        notice told: ((inout HTMLWriter) -> Void)? = nil
+        notice: ((inout HTMLWriter) -> Void)? = nil
     ) throws -> Response {
         let answer = try SearchAnswer(findings, self, at: clock(), after: cursor)
         return visit.page.response { html in
             html.element(.h1, phrase: SupportPhrase.searched)
-            told?(&html)
+            notice?(&html)
             SearchPage(desk: self, visit: visit).write(answer, to: &html)
             html.element(.section, .style(.panel)) { html in searchForm(visit, &html) }
         }

@@ -246,9 +246,9 @@ import Testing
 
         shop.store.deliverNotifications()
         let verifier = try shop.store.verifier()
-        let told = try received.all.map { try verifier.verifyNotification($0) }
+        let notifications = try received.all.map { try verifier.verifyNotification($0) }
         // The clock has moved to the end of the first period.
-        let kinds = told.filter { $0.notification.type != .expired }.map { sent in
+        let kinds = notifications.filter { $0.notification.type != .expired }.map { sent in
             [sent.notification.type?.rawValue, sent.notification.subtype?.rawValue].compactMap(\.self)
                 .joined(separator: " ") + " " + (sent.transactionInfo?.transactionID ?? "-")
         }
@@ -260,12 +260,12 @@ import Testing
                     "SUBSCRIBED INITIAL_BUY \(member)", "REVOKE \(member)", "SUBSCRIBED INITIAL_BUY \(own)",
                     "UNCLAIM_SEATS -", "DID_RENEW \(renewed)",
                 ].sorted())
-        let unclaimed = try #require(told.first { $0.notification.type == .unclaimSeats }).notification
+        let unclaimed = try #require(notifications.first { $0.notification.type == .unclaimSeats }).notification
         #expect(unclaimed.unclaimInfo?.unclaimSeatIDs == [claim] && unclaimed.data == nil)
-        let refund = told.first { $0.notification.subtype == .seats }
+        let refund = notifications.first { $0.notification.subtype == .seats }
         #expect(refund?.transactionInfo?.multiSeatInfo?.revokedSeatQuantity == 3)
         #expect(refund?.renewalInfo?.renewalQuantity == 9)
-        let revoke = told.first { $0.notification.type == .revoke }
+        let revoke = notifications.first { $0.notification.type == .revoke }
         #expect(revoke?.transactionInfo?.revocationType == .assignmentRevoke)
 
         let coins = try id("purchase", #"{"product_id":"coins"}"#)

@@ -117,17 +117,17 @@ IDS = [bought["transaction_id"] for bought in bought]
 ours = subprocess.Popen([trial], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-def tell(**members):
+def send(**members):
     ours.stdin.write(json.dumps(members) + "\n")
     ours.stdin.flush()
 
 
 def ask_ours(inquiry):
-    tell(**inquiry)
+    send(**inquiry)
     return json.loads(ours.stdout.readline())
 
 
-tell(url=url, root=base64.b64encode(root).decode(), key=base64.b64encode(key).decode(), keyID=options["key_id"], issuerID=options["issuer_id"], bundleID=BUNDLE)
+send(url=url, root=base64.b64encode(root).decode(), key=base64.b64encode(key).decode(), keyID=options["key_id"], issuerID=options["issuer_id"], bundleID=BUNDLE)
 
 
 # What is asked

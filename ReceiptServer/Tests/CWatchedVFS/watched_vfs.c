@@ -18,14 +18,14 @@ struct watched_file {
     sqlite3_file real[];
 };
 
-static int tell(struct watched_vfs *vfs, enum watched_kind kind, const char *path, long long file) {
+static int report(struct watched_vfs *vfs, enum watched_kind kind, const char *path, long long file) {
     struct watched_call call = {.kind = kind, .path = path, .file = file};
     return vfs->callback(vfs->context, &call);
 }
 
 static int ask(sqlite3_file *file, enum watched_kind kind) {
     struct watched_file *watched = (struct watched_file *)file;
-    return tell(watched->vfs, kind, NULL, watched->number);
+    return report(watched->vfs, kind, NULL, watched->number);
 }
 
 static sqlite3_file *real(sqlite3_file *file) { return ((struct watched_file *)file)->real; }
@@ -36,7 +36,7 @@ static int (*open_folder)(const char *, int *);
 
 static int watched_open_folder(const char *path, int *descriptor) {
     int result = open_folder(path, descriptor);
-    if (result == SQLITE_OK && current) tell(current, watched_folder_sync, path, -1);
+    if (result == SQLITE_OK && current) report(current, watched_folder_sync, path, -1);
     return result;
 }
 
@@ -139,7 +139,7 @@ static struct watched_vfs *watched(sqlite3_vfs *vfs) { return (struct watched_vf
 static int vfs_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *file, int flags, int *found) {
     struct watched_file *opened = (struct watched_file *)file;
     file->pMethods = NULL;
-    int result = tell(watched(vfs), watched_open, path, -1);
+    int result = report(watched(vfs), watched_open, path, -1);
     if (result) return result;
     opened->vfs = watched(vfs);
     result = watched(vfs)->real->xOpen(watched(vfs)->real, path, opened->real, flags, found);
@@ -152,7 +152,7 @@ static int vfs_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *file, int 
 }
 
 static int vfs_delete(sqlite3_vfs *vfs, const char *path, int isSynced) {
-    int result = tell(watched(vfs), watched_delete, path, -1);
+    int result = report(watched(vfs), watched_delete, path, -1);
     if (result) return result;
     current = watched(vfs);
     result = watched(vfs)->real->xDelete(watched(vfs)->real, path, isSynced);
@@ -161,7 +161,7 @@ static int vfs_delete(sqlite3_vfs *vfs, const char *path, int isSynced) {
 }
 
 static int vfs_access(sqlite3_vfs *vfs, const char *path, int flags, int *found) {
-    int result = tell(watched(vfs), watched_access, path, -1);
+    int result = report(watched(vfs), watched_access, path, -1);
     return result ? result : watched(vfs)->real->xAccess(watched(vfs)->real, path, flags, found);
 }
 

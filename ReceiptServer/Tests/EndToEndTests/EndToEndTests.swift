@@ -185,7 +185,7 @@ import TrialSupport
         try expectServed(server)
     }
 
-    @Test func `connections beyond the limit are told 503, and those within are served`() throws {
+    @Test func `connections beyond the limit get 503, and those within are served`() throws {
         let server = try start("--connections", "20", "--threads", "2")
         let within = try (0..<20).map { _ in try Client(port: server.port) }
         try waitFor("receipt_server_connections 20", in: server)

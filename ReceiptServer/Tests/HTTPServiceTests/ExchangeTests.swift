@@ -74,7 +74,7 @@ struct ExchangeTests {
         #expect(counter.value == 1000)
     }
 
-    @Test func `a job that waits too long is told so, also while all threads hang`() {
+    @Test func `a job that waits too long is refused, also while all threads hang`() {
         let queue = WorkQueue(capacity: 10, threadCount: 1, maximumWait: .milliseconds(50))
         let (late, worked) = (Counter(), Counter())
         let isHanging = Atomic(true)

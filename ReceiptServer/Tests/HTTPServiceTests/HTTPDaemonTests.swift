@@ -259,7 +259,7 @@ import TrialSupport
         #expect(daemon.stop(within: .seconds(2)) == 0)
     }
 
-    @Test func `connections beyond the limit are told so, until others end`() throws {
+    @Test func `connections beyond the limit are refused, until others end`() throws {
         let quick = Route(.only("GET"), "/quick") { _ in Response(body: Array("{}".utf8)) }
         let daemon = try daemon([quick]) { $0.maximumConnectionCount = 2 }
         func status() throws -> (Client, Int?) {

@@ -132,7 +132,7 @@ import Testing
     }
 
     @Test(arguments: [0o640, 0o604, 0o620, 0o660, 0o644])
-    func `files that others can read or change are refused, and no text of a key is told`(mode: Int) throws {
+    func `files that others can read or change are refused, and no text of a key is printed`(mode: Int) throws {
         let fault = #expect(throws: AskAppleFault.self) { try askers("[\(Self.entry)]", mode: mode) }
         #expect(fault?.description.hasSuffix("others than its owner can read or change it: chmod 600") == true)
         try write(try SigningKey(generating: .p256).pem(), to: "key.p8", mode: mode)

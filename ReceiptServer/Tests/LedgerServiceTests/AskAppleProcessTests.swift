@@ -17,7 +17,7 @@ import TrialSupport
         store == "SQLite" ? shop.path("ledger.db") : try PostgreSQLServer.shared.get().makeDatabase()
     }
 
-    /// Purchases of the last days that anna's app brought, each fourth of them refunded since. Apple could tell nobody.
+    /// Purchases of the last days that anna's app brought, each fourth of them refunded since. Apple reached nobody.
     private func sell(_ count: Int, _ shop: AppleShop, _ ledger: PurchaseLedger) throws -> Set<String> {
         var refunded: Set<String> = []
         for number in 0..<count {
@@ -248,7 +248,7 @@ import TrialSupport
         _ = try shop.ledger(location, isNew: true)
     }
 
-    @Test func `what ended unheard is listed once, without keys, and an account that cannot be is no configuration`()
+    @Test func `an ended period is listed once, without keys, and an account that cannot be is no configuration`()
         throws
     {
         let shop = try AppleShop()
@@ -277,7 +277,7 @@ import TrialSupport
     }
 
     @Test(arguments: stores)
-    func `every period that ended unheard is listed, each once, and none is taken for listed that could not be written`(
+    func `every ended period is listed, each once, and none is taken for listed that could not be written`(
         _ store: String
     ) throws {
         let shop = try AppleShop()
@@ -363,7 +363,7 @@ import TrialSupport
         #expect(!run.text.contains("\u{1B}") && !run.text.contains("\nunowned b"), "\(run.text)")
     }
 
-    @Test func `notifications that Apple no longer keeps are told, and the exit status says so once`() throws {
+    @Test func `notifications that Apple no longer keeps are reported, and the exit status says so once`() throws {
         let shop = try AppleShop()
         _ = try newLedger(shop.path("ledger.db"))
         let since = (shop.store.now - .seconds(200 * 86_400)).description

@@ -141,8 +141,9 @@ import TrialSupport
     }
 
     @Test(arguments: [false, true])
-    func `each wrong line is told with its cause, no other is refused, and kill -9 loses nothing`(isServer: Bool) throws
-    {
+    func `each wrong line is reported with its cause, no other is refused, and kill -9 loses nothing`(
+        isServer: Bool
+    ) throws {
         guard !isServer || PostgreSQLServer.binaries != nil else { return }
         let folder = FileManager.default.temporaryDirectory.appending(path: "import-lines-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -154,10 +155,10 @@ import TrialSupport
         let lines = Lines(count, SeededGenerator())
         let file = folder.appending(path: "lines.csv").path
         try Data(lines.bytes).write(to: URL(filePath: file))
-        let told = folder.appending(path: "told").path
+        let reported = folder.appending(path: "reported").path
         func start() throws -> ChildProcess {
             try ChildProcess([
-                "/bin/sh", "-c", "exec \"$@\" 2>> '\(told)'", "sh", ServerProcess.executable.path, "import", file,
+                "/bin/sh", "-c", "exec \"$@\" 2>> '\(reported)'", "sh", ServerProcess.executable.path, "import", file,
                 "--ledger", location, "--bundle-id", MintedEvidence.bundleID,
             ])
         }
@@ -195,7 +196,7 @@ import TrialSupport
                 ].map { Substring($0) })
         // A line can be reported twice, but not left out.
         var found: [Int: String] = [:]
-        for line in try String(contentsOfFile: told, encoding: .utf8).split(separator: "\n")
+        for line in try String(contentsOfFile: reported, encoding: .utf8).split(separator: "\n")
         where line.hasPrefix("line ") {
             let parts = line.dropFirst(5).split(separator: ":", maxSplits: 1)
             found[try #require(Int(parts[0]))] = String(parts[1].dropFirst())

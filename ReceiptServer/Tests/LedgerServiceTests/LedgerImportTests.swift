@@ -413,8 +413,8 @@ struct LedgerImportTests {
         #expect(ContinuousClock.now - start < .seconds(20))
         let again = try run(file, together: 1)
         // A slow one says besides how far it is.
-        func told(_ errors: [String]) -> [String] { errors.filter { $0.hasPrefix("line ") } }
-        #expect(again.1 == output && told(again.2) == told(errors))
+        func reported(_ errors: [String]) -> [String] { errors.filter { $0.hasPrefix("line ") } }
+        #expect(again.1 == output && reported(again.2) == reported(errors))
     }
 
     @Test func `an unknown column is named`() throws {
@@ -556,7 +556,7 @@ struct LedgerImportTests {
         #expect(!FileManager.default.fileExists(atPath: location + "-import"))
     }
 
-    @Test func `who reads slowly what is told keeps nobody from the ledger, and is told all after kill -9`() throws {
+    @Test func `a slow reader of the output keeps nobody from the ledger, and gets all of it after kill -9`() throws {
         let count = 10_000
         let lines = (1...count).map { #"{"account":"user \#($0)","token":"\#(Self.token)"}"# }
         let file = try write(lines.joined(separator: "\n"))
@@ -581,14 +581,15 @@ struct LedgerImportTests {
         _ = try ledger.token(for: "zoe")
         #expect(ContinuousClock.now - start < .seconds(3))
         process.signal(SIGKILL)
-        var told = Set(process.readAll().split(separator: "\n").dropLast().map(String.init))
+        var reported = Set(process.readAll().split(separator: "\n").dropLast().map(String.init))
         process.wait()
-        #expect(told.count < lineCount - 1)
+        #expect(reported.count < lineCount - 1)
         let (status, output, errors) = try run(file)
         #expect(status == 1 && output.contains("conflicts \(count - 1)") && output.contains("lines \(count)"))
         #expect(errors.first == "continues after line \(lineCount)")
-        told.formUnion(errors)
-        #expect(told.filter { $0.hasPrefix("line ") } == Set((2...count).map { "line \($0): conflict: token-taken" }))
+        reported.formUnion(errors)
+        #expect(
+            reported.filter { $0.hasPrefix("line ") } == Set((2...count).map { "line \($0): conflict: token-taken" }))
         // Printed reports are not kept.
         let kept = try ledger.store.read { (connection) throws(LedgerError) in
             try connection.run("SELECT untold FROM imports").map { (row) throws(LedgerError) in try row.text(0) }

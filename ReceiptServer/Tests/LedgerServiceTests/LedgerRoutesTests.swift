@@ -185,7 +185,7 @@ struct LedgerRoutesTests {
     }
 
     @Test(arguments: ["7", "true", "null", "[]", "{}", #"["a"]"#])
-    func `a member that is no string is told by its name`(value: String) throws {
+    func `a member that is no string is reported by its name`(value: String) throws {
         let redeem = ["account", "evidence", "account_token", "idempotency_key"]
         let transfer = ["to", "reason", "transaction_id", "environment"]
         for (path, members) in [("/v1/redeem", redeem), ("/v1/accounts/anna/transfer", transfer)] {
@@ -235,7 +235,7 @@ struct LedgerRoutesTests {
         }
     }
 
-    @Test func `a purchase of another account, with the bringer's own token, is told, logged and counted`() throws {
+    @Test func `a purchase of another account, with the bringer's own token, is notified, logged and counted`() throws {
         let token = "9c3e0a4f-1c5d-4b0e-8a57-3d0b8d1b6f00"
         let coins = try transaction("1") { $0.appAccountToken = token }
         #expect(try redeem(coins, "anna") == ["granted"])
@@ -578,7 +578,7 @@ extension LedgerRoutesTests {
         #expect(try state() == ["refunded", "1"])
     }
 
-    @Test func `a shop's order is answered, closed and told under the shop's id`() throws {
+    @Test func `a shop's order is answered, closed and notified under the shop's id`() throws {
         func order(_ members: String) -> Response { send("POST", "/v1/orders", "{\(members)}") }
         let members = #""account":"anna","product_id":"coins","shop_order_id":"2026-648-订单""#
         let made = try object(order(members))
@@ -605,10 +605,10 @@ extension LedgerRoutesTests {
         let found = try object(send("GET", "/v1/orders/\(id)"))
         #expect(found["shop_order_id"] as? String == "7" && found["transaction_id"] as? String == "1")
         let event = try #require(ledger.texts("SELECT event FROM outbox").last?.first)
-        let told = try #require(JSONSerialization.jsonObject(with: Data(event.utf8)) as? [String: Any])
-        #expect(told["order_id"] as? String == id && told["shop_order_id"] as? String == "7")
-        #expect(told["account_token"] as? String == token && told["length"] is NSNull)
-        #expect(told["purchase_date"] as? String != nil)
+        let posted = try #require(JSONSerialization.jsonObject(with: Data(event.utf8)) as? [String: Any])
+        #expect(posted["order_id"] as? String == id && posted["shop_order_id"] as? String == "7")
+        #expect(posted["account_token"] as? String == token && posted["length"] is NSNull)
+        #expect(posted["purchase_date"] as? String != nil)
         let story = try object(
             send("GET", "/v1/transactions/production/\(MintedEvidence.bundleID)/1", token: Self.supportKey))
         #expect(story["order_id"] as? String == id && story["shop_order_id"] as? String == "7")

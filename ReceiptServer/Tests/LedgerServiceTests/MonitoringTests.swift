@@ -32,7 +32,7 @@ import TrialSupport
         return queries
     }
 
-    /// A server that has granted, refused, told and asked.
+    /// A server that has granted, refused, notified and asked.
     private struct Scene {
         let shop: AppleShop
         let server: ServerProcess

@@ -11,7 +11,7 @@ import TrialSupport
 /// Minted once: keys take time.
 private let minted = Result { try MintedEvidence() }
 
-/// What arrives at `/v1/notifications`, where anyone can send something, and Apple sends what any developer tells it
+/// What arrives at `/v1/notifications`, where anyone can send something, and Apple sends what any developer asks it
 /// to.
 struct NotificationRouteTests {
     private let evidence: MintedEvidence
@@ -72,7 +72,7 @@ struct NotificationRouteTests {
             ("MIIB", "not an App Store Server Notification", "signedPayload"),
             (#"{"receipt-data":"MIIB=="}"#, "not an App Store Server Notification", "signedPayload"),
         ])
-    func `what is no notification of version 2 is told what it is`(
+    func `the answer to what is no notification of version 2 says what it is`(
         body: String, message: String, advice: String
     ) throws {
         let transaction = try evidence.transaction()
@@ -117,7 +117,7 @@ struct NotificationRouteTests {
             (MintedEvidence.bundleID, .sandbox, true, 421, "other-environment"),
             (MintedEvidence.bundleID, .production, true, 200, "ok"),
         ] as [(String, AppStoreEnvironment, Bool, Int, String)])
-    func `a genuine notification for another app or environment is told so, needs no database, and is counted apart`(
+    func `a genuine notification for another app or environment is refused, needs no database, and is counted apart`(
         bundleID: String, environment: AppStoreEnvironment, ignores: Bool, status: Int, code: String
     ) throws {
         let routes = try routes(ignoresOtherApps: ignores)

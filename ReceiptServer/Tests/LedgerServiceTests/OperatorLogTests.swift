@@ -8,12 +8,12 @@ import Reconciliation
 import Testing
 import TrialSupport
 
-/// What the log tells an operator, and how often.
+/// What the log reports to an operator, and how often.
 @Suite struct OperatorLogTests {
-    @Test func `what goes on is told once a minute, and another reason at once`() {
+    @Test func `what goes on is reported once a minute, and another reason at once`() {
         var recent = RecentReports()
-        let told = ["status 500", "status 500", "status 503"].map { recent.isNews($0) }
-        #expect(told == [true, false, true])
+        let news = ["status 500", "status 500", "status 503"].map { recent.isNews($0) }
+        #expect(news == [true, false, true])
         // Many reasons take no memory without end.
         for number in 0..<1000 { _ = recent.isNews("\(number)") }
         let isForgotten = recent.isNews("status 500")
@@ -36,20 +36,20 @@ import TrialSupport
         #expect(lines.map { $0["code"] as? String } == ["delivery-failed"], "\(server.log)")
     }
 
-    @Test func `of what somebody has to act on, each is told`() {
+    @Test func `of what somebody has to act on, each is logged`() {
         let lines = Guarded<[String]>([])
         let log = FindingLog(
             ServiceLog(detail: .none) { line in lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) } })
         let app = AskedApp(.production, "com.example.app")
         for id in ["1", "2", "3"] {
-            log.write(.endedUnheard(app, transactionID: id))
+            log.write(.endedUnnotified(app, transactionID: id))
             log.write(.statusMismatch(app, originalTransactionID: id))
         }
         #expect(lines.withLock { $0.count { $0.contains("period-ended-unheard") } } == 3)
         #expect(lines.withLock { $0.count { $0.contains("status-mismatch") } } == 3)
     }
 
-    @Test func `what is granted without an end is told once a product and day`() {
+    @Test func `what is granted without an end is logged once a product and day`() {
         let lines = Guarded<[String]>([])
         let now = Guarded(Instant(millisecondsSince1970: 1_750_000_000_000))
         let log = ServiceLog(detail: .none) { line in
@@ -71,7 +71,7 @@ import TrialSupport
         #expect(lines.withLock(\.count) == 1003)
     }
 
-    @Test func `a purchase that went to another account than its token's is told and counted`() {
+    @Test func `a purchase that went to another account than its token's is logged and counted`() {
         let lines = Guarded<[String]>([])
         let log = ServiceLog(detail: .none) { line in
             lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) }

@@ -10,7 +10,7 @@ import TrialSupport
 @Suite(.serialized, .enabled(if: PostgreSQLServer.binaries != nil)) struct TwoServersTests {
     private static let count = Sampling.count("shared-requests")
 
-    @Test func `two servers grant each of 100 transactions once, to one of 50 accounts, and tell it once`() throws {
+    @Test func `two servers grant each of 100 transactions once, to one of 50 accounts, and notify it once`() throws {
         let minted = try MintedEvidence()
         let evidence = try (0..<100).map { try minted.coins($0 + 1) }
         let database = try newLedger(PostgreSQLServer.shared.get().makeDatabase())

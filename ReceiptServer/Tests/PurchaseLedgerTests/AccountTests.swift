@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct AccountTests {
     @Test(arguments: Place.available)
-    func `an operator gives purchases to another account, and both are told`(_ place: Place) throws {
+    func `an operator gives purchases to another account, and both are notified`(_ place: Place) throws {
         try place.withLedger { ledger in
             var history = PurchaseHistory(bundleID: Minted.bundleID)
             let coins = history.buyConsumable("coins", quantity: 3, at: day(0))

@@ -196,7 +196,7 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `a product that support grants is granted once, told, transferred, and taken back`(_ place: Place) throws {
+    func `a product that support grants is granted once, notified, transferred, and taken back`(_ place: Place) throws {
         try place.withLedger { ledger in
             let first = try ledger.adjust(Self.gift(), of: "anna", at: day(1))
             #expect(first.name.transactionID.hasPrefix("support-") && first.quantity == 5 && !first.isRepeated)

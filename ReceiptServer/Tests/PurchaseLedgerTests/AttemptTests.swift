@@ -78,9 +78,9 @@ import Testing
             try log.write()
             let name = TransactionName(
                 environment: .production, bundleID: Minted.bundleID, transactionID: coins.transactionID)
-            let told = try #require(try ledger.story(of: name, at: day(3))).attempts
-            #expect(told.map(\.account) == ["ben"] && told[0].outcomes.map(\.outcome) == ["belongs-to-another"])
-            #expect(told[0].outcomes[0].name == name && told[0].isEvidenceKept && told[0].at == day(1))
+            let attempts = try #require(try ledger.story(of: name, at: day(3))).attempts
+            #expect(attempts.map(\.account) == ["ben"] && attempts[0].outcomes.map(\.outcome) == ["belongs-to-another"])
+            #expect(attempts[0].outcomes[0].name == name && attempts[0].isEvidenceKept && attempts[0].at == day(1))
             for word in [attempt.requestID, attempt.digest] {
                 let found = try ledger.find(word)
                 guard case .attempt(let fact)? = found.first, found.count == 1 else {
@@ -367,12 +367,12 @@ import Testing
         #expect(bounded.map(\.account) == ["anna", "ben"] && bounded.map(\.times) == [3, 1])
         #expect(bounded[0].requestID == same[2].requestID)
         // An attempt with a different answer is another attempt.
-        let told = try [
+        let different = try [
             Self.attempt(0, Self.text), Self.attempt(1, Self.text, code: "wrong-app"),
             Self.attempt(2, Self.text, code: "wrong-app", Self.outcomes(1)),
             Self.attempt(3, Self.text, code: "wrong-app", Self.outcomes(1, for: "ben")),
         ]
-        #expect(AttemptLog.bounded(told).map(\.times) == [1, 1, 1, 1])
+        #expect(AttemptLog.bounded(different).map(\.times) == [1, 1, 1, 1])
         // There was no room for the evidence when it was sent again.
         var again = try Self.attempt(1, Self.text)
         again.evidence = nil

@@ -10,7 +10,7 @@ struct Backend {
         let transactionID: String
     }
 
-    /// What an account has of a grant, and the end of its access as events tell it.
+    /// What an account has of a grant, and the end of its access as events report it.
     struct Balance: Hashable {
         let quantity: Int
         let until: String?
@@ -35,14 +35,14 @@ struct Backend {
         let grant = Grant(
             account: spent.account, environment: key.environment.rawValue, bundleID: key.bundleID.string,
             transactionID: key.transactionID.string)
-        told(grant, spent.quantity ?? 1, nil, 0)
+        apply(grant, spent.quantity ?? 1, nil, 0)
     }
 
     mutating func receive(_ event: Event) {
         let grant = Grant(
             account: event.account, environment: event.environment, bundleID: event.bundle_id,
             transactionID: event.transaction_id)
-        told(grant, event.quantity, event.until, event.sequence)
+        apply(grant, event.quantity, event.until, event.sequence)
     }
 
     mutating func receive(_ answer: Redemption, for account: String) {
@@ -53,9 +53,9 @@ struct Backend {
                     account: account, environment: environment.rawValue, bundleID: bundleID, transactionID: transaction)
             }
             let until = outcome.until?.description
-            if let grantedAs = outcome.grantedAs { told(grant(grantedAs), outcome.quantity, until, answer.sequence) }
+            if let grantedAs = outcome.grantedAs { apply(grant(grantedAs), outcome.quantity, until, answer.sequence) }
             if outcome.grantedAs != outcome.transactionID {
-                told(grant(outcome.transactionID), 0, until, answer.sequence)
+                apply(grant(outcome.transactionID), 0, until, answer.sequence)
             }
         }
     }
@@ -63,7 +63,7 @@ struct Backend {
     /// It deleted an account, and the ledger did, too.
     mutating func forget(_ account: String) { balances = balances.filter { $0.key.account != account } }
 
-    private mutating func told(_ grant: Grant, _ quantity: Int, _ until: String?, _ sequence: Int64) {
+    private mutating func apply(_ grant: Grant, _ quantity: Int, _ until: String?, _ sequence: Int64) {
         if let known = balances[grant], sequence < known.sequence { return }
         balances[grant] = (Balance(quantity: quantity, until: until), sequence)
     }

@@ -124,7 +124,7 @@ extension BackendTests {
     }
 
     @Test(arguments: Place.available)
-    func `what a deleted account is told is newer than what it was told before`(_ place: Place) throws {
+    func `what a deleted account is notified of is newer than what it was notified of before`(_ place: Place) throws {
         try place.withLedger { ledger in
             var history = PurchaseHistory(bundleID: Minted.bundleID)
             let coins = history.buyConsumable("coins", at: day(0))
@@ -316,20 +316,20 @@ struct World {
         for _ in 0..<4 {
             let events = try restorable.ledger.takeEvents(limit: 100, lease: .zero, at: now)
             for event in events {
-                let told: Backend.Event = try StoredJSON.decode(event.event)
+                let received: Backend.Event = try StoredJSON.decode(event.event)
                 switch Int.random(in: 0..<10, using: &generator) {
                 case 0:
                     // A dead letter, which an operator can send again.
                     try restorable.ledger.record([(event, "status 500")], maximumAttempts: 1, at: now)
                 case 1:
                     // It arrived, but the ledger does not know it.
-                    receive(.event(told))
+                    receive(.event(received))
                 case 2:
-                    receive(.event(told))
-                    late.append(.event(told))
+                    receive(.event(received))
+                    late.append(.event(received))
                     try restorable.ledger.record([(event, nil)], maximumAttempts: 80, at: now)
                 default:
-                    receive(.event(told))
+                    receive(.event(received))
                     try restorable.ledger.record([(event, nil)], maximumAttempts: 80, at: now)
                 }
             }

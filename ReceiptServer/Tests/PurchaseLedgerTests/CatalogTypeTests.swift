@@ -78,14 +78,16 @@ struct CatalogTypeTests {
         for first in [CatalogType.consumable, .nonConsumable, .nonRenewing(days: 90)] {
             let location = try place.makeLocation()
             let before = try PurchaseLedger(location.text, policy: policy(first))
-            let told = try before.redeem(receipt(), for: "anna", at: day(10)).outcomes[0]
-            #expect(told.outcome == .granted)
+            let granted = try before.redeem(receipt(), for: "anna", at: day(10)).outcomes[0]
+            #expect(granted.outcome == .granted)
             let after = try PurchaseLedger(location.text, policy: policy(later))
             // The same, and the same signed again: neither changes anything, and there is no event.
             for date in [day(10), day(11)] {
                 let again = try after.redeem(receipt(signedAt: date), for: "anna", at: day(12)).outcomes[0]
                 #expect(again.outcome == .alreadyYours)
-                #expect(again.access == told.access && again.until == told.until && again.quantity == told.quantity)
+                #expect(
+                    again.access == granted.access && again.until == granted.until
+                        && again.quantity == granted.quantity)
             }
             #expect(try after.outboxCounts().pending == 1)
             // A purchase that is not granted yet is decided by the new setting.

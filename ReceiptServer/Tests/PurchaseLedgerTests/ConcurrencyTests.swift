@@ -113,7 +113,7 @@ import Testing
         let evidence = try purchases.map { try $0.map { try history.evidence($0, signedAt: day(2)) } }
         let location = try place.makeLocation()
         let ledgers = try (0..<2).map { _ in try PurchaseLedger(location.text) }
-        // Apple has told of the purchases before: the families are there, and have no owner.
+        // Apple has notified of the purchases before: the families are there, and have no owner.
         let notifications = try history.verifiedNotifications(through: day(0))
         #expect(notifications.count == purchases.count)
         for notification in notifications { try ledgers[0].record(notification, at: day(2)) }
@@ -151,7 +151,7 @@ import Testing
 
     /// An account is forgotten while its purchases are granted and taken back: afterwards, its name is nowhere.
     @Test(arguments: Place.available)
-    func `an account that is forgotten while Apple tells of its purchases leaves no name`(_ place: Place) throws {
+    func `an account that is forgotten while Apple notifies of its purchases leaves no name`(_ place: Place) throws {
         let location = try place.makeLocation()
         let ledgers = try (0..<2).map { _ in try PurchaseLedger(location.text) }
         var generator = SeededGenerator()
@@ -223,7 +223,7 @@ import Testing
         withExtendedLifetime(location) {}
     }
 
-    /// A refund has read who has the purchase, and is about to tell the account, when the account is forgotten.
+    /// A refund has read who has the purchase, and is about to notify the account, when the account is forgotten.
     @Test(arguments: Place.available, ["anna", "ben"])
     func `an account that is forgotten between a decision and its event leaves no name`(
         _ place: Place, _ forgotten: String

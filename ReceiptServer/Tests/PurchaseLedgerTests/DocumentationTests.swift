@@ -167,7 +167,7 @@ import Testing
         let body = try #require(history.transaction(coins, signedAt: day(0))).signed(by: Minted.authority.get())
         var delivered: [String] = []
         var sequences: [Int64] = []
-        func told(
+        func apply(
             _ account: String, _ environment: AppStoreEnvironment, _ app: String, _ grant: String, _ product: String,
             _ quantity: Int, _ until: Instant?, _ sequence: Int64, _ bought: Instant?, _ length: String?
         ) {
@@ -183,12 +183,12 @@ import Testing
                 let product = outcome.productID
                 let (sequence, bought, length) = (redemption.sequence, outcome.purchaseDate, outcome.length)
                 if outcome.grantedAs != outcome.transactionID {
-                    told(
+                    apply(
                         account, environment, app, outcome.transactionID, product, 0, outcome.until, sequence, bought,
                         length)
                 }
                 if let grant = outcome.grantedAs {
-                    told(
+                    apply(
                         account, environment, app, grant, product, outcome.quantity, outcome.until, sequence, bought,
                         length)
                 }
@@ -197,9 +197,9 @@ import Testing
         _ = try PurchaseLedger(creating: folder.path + "/ledger.db")
         for account in ["anna", "anna", "ben"] { try redeem(folder.path + "/ledger.db", for: account) }
         // The second request of the owner says the same, and the other account has nothing.
-        let told = "anna production \(Minted.bundleID) \(coins.transactionID) coins 3"
+        let granted = "anna production \(Minted.bundleID) \(coins.transactionID) coins 3"
         let nothing = "ben production \(Minted.bundleID) \(coins.transactionID) coins 0"
-        #expect(delivered == [told, told, nothing] && sequences == sequences.sorted())
+        #expect(delivered == [granted, granted, nothing] && sequences == sequences.sorted())
         let lines = [
             "let redemption = try ledger.redeem(verifier.verify(body), for: account)",
             "for outcome in redemption.outcomes {",
@@ -207,17 +207,17 @@ import Testing
             "    let product = outcome.productID",
             "    let (sequence, bought, length) = (redemption.sequence, outcome.purchaseDate, outcome.length)",
             "    if outcome.grantedAs != outcome.transactionID {",
-            "        told(account, environment, app, outcome.transactionID, product, 0, outcome.until, sequence, bought, length)",
+            "        apply(account, environment, app, outcome.transactionID, product, 0, outcome.until, sequence, bought, length)",
             "    }",
             "    if let grant = outcome.grantedAs {",
-            "        told(account, environment, app, grant, product, outcome.quantity, outcome.until, sequence, bought, length)",
+            "        apply(account, environment, app, grant, product, outcome.quantity, outcome.until, sequence, bought, length)",
             "    }",
             "}",
         ]
         #expect(reference.contains(lines.joined(separator: "\n")))
     }
 
-    @Test func `the code of the page records a notification, and its closure is told`() throws {
+    @Test func `the code of the page records a notification, and its closure gets the event`() throws {
         let folder = try TemporaryFolder()
         let verifier = try Minted.verifier.get()
         var history = PurchaseHistory(bundleID: Minted.bundleID)
@@ -229,7 +229,7 @@ import Testing
         let authority = try Minted.authority.get()
         let notification = try history.builder(for: refund, partsSignedBy: authority).signed(by: authority)
         let quantities = Guarded([Int]())
-        @Sendable func told(
+        @Sendable func apply(
             _ account: String, _ environment: AppStoreEnvironment, _ app: String, _ grant: String, _ product: String,
             _ quantity: Int, _ until: Instant?, _ sequence: Int64, _ bought: Instant?, _ length: String?
         ) {
@@ -245,7 +245,7 @@ import Testing
         @Sendable func log(_ error: LedgerError) { failures.withLock { $0.append(error) } }
 
         let delivery = EventDelivery(ledger) { event in
-            told(
+            apply(
                 event.account, event.environment, event.bundleID, event.transactionID, event.productID, event.quantity,
                 event.until, event.sequence, event.purchaseDate, event.length)
         }
@@ -259,7 +259,7 @@ import Testing
         #expect(quantities.withLock { $0 } == [1, 0] && failures.withLock(\.isEmpty))
         #expect(events.map(\.kind) == [.revoked])
         let lines = [
-            "let delivery = EventDelivery(ledger) { event in", "    told(",
+            "let delivery = EventDelivery(ledger) { event in", "    apply(",
             "        event.account, event.environment, event.bundleID, event.transactionID, event.productID, event.quantity,",
             "        event.until, event.sequence, event.purchaseDate, event.length)", "}",
             "Thread { delivery.run { error in log(error) } }.start()  // until delivery.stop()",

@@ -161,7 +161,7 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `another end of access is told, with the same quantity`(_ place: Place) throws {
+    func `another end of access is notified, with the same quantity`(_ place: Place) throws {
         try place.withLedger { ledger in
             var history = PurchaseHistory(bundleID: Minted.bundleID)
             let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
@@ -183,7 +183,7 @@ import Testing
             }
             #expect(try rows[1].text(0).contains(#""until":"\#(day(36))""#))
             #expect(try rows[1].text(0).contains(#""at":"\#(day(31))""#))
-            // A transfer tells the end, too.
+            // A transfer reports the end, too.
             try ledger.transfer(from: "anna", to: "ben", reason: "support", at: day(32))
             let last = try #require(ledger.events().last)
             #expect(last.account == "ben" && last.until == day(36))
@@ -192,7 +192,7 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `renewal information that comes alone is told, too`(_ place: Place) throws {
+    func `renewal information that comes alone is notified, too`(_ place: Place) throws {
         try place.withLedger { ledger in
             var history = PurchaseHistory(bundleID: Minted.bundleID)
             let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))

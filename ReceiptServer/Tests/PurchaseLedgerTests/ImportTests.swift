@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `a refund that is known is told when its transaction is imported`(_ place: Place) throws {
+    func `a refund that is known is notified when its transaction is imported`(_ place: Place) throws {
         try withLedger(place) { ledger in
             var history = PurchaseHistory(bundleID: Minted.bundleID)
             let coins = history.buyConsumable("coins", quantity: 3, at: day(0))
@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `an imported token claims what waits, which is told; imported evidence is not`(_ place: Place) throws {
+    func `an imported token claims what waits, which is notified; imported evidence is not`(_ place: Place) throws {
         try withLedger(place) { ledger in
             var history = PurchaseHistory(bundleID: Minted.bundleID, appAccountToken: Self.token.description)
             history.buyConsumable("coins", quantity: 3, at: day(0))
@@ -321,7 +321,7 @@ extension ImportTests {
     }
 
     @Test(arguments: Place.available, [false, true])
-    func `what an account has by a line besides its own transactions is told, and a known refund`(
+    func `what an account has by a line besides its own transactions is notified, and a known refund`(
         _ place: Place, isEvidence: Bool
     ) throws {
         try withLedger(place) { ledger in
@@ -342,14 +342,14 @@ extension ImportTests {
             }
             let tried = try ledger.tried(lines, at: day(1.5))
             #expect(try ledger.imported(lines, at: day(1.5)) == tried)
-            func told(_ kind: LedgerEvent.Kind) throws -> [String] {
+            func notified(_ kind: LedgerEvent.Kind) throws -> [String] {
                 try ledger.events().filter { $0.kind == kind }.map {
                     "\($0.transactionID) \($0.previousQuantity) \($0.quantity)"
                 }
             }
-            #expect(try told(.granted) == ["\(renewal.transactionID) 0 1"])
-            #expect(try told(.revoked) == ["\(coins.transactionID) 3 0"])
-            #expect(try told(.adjusted) == ["\(parts.transactionID) 10 5"])
+            #expect(try notified(.granted) == ["\(renewal.transactionID) 0 1"])
+            #expect(try notified(.revoked) == ["\(coins.transactionID) 3 0"])
+            #expect(try notified(.adjusted) == ["\(parts.transactionID) 10 5"])
             let count = try ledger.events().count
             #expect(try ledger.imported(lines, at: day(1.5)).allSatisfy { $0.outcome == .known })
             #expect(try ledger.events().count == count)

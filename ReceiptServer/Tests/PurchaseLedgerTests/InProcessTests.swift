@@ -42,10 +42,10 @@ import Testing
     func `each event reaches the closure once it returns, those of an account in their order`(_ place: Place) throws {
         try place.withLedger { ledger in
             try redeem(ledger, (0..<30).map { "account \($0 % 3)" })
-            let told = Guarded([LedgerEvent]())
-            let delivery = EventDelivery(ledger) { event in told.withLock { $0.append(event) } }
+            let received = Guarded([LedgerEvent]())
+            let delivery = EventDelivery(ledger) { event in received.withLock { $0.append(event) } }
             #expect(try run(delivery) { try ledger.outboxCounts().pending == 0 } == [])
-            let events = told.withLock { $0 }
+            let events = received.withLock { $0 }
             // What the closure is given is what the webhook would be sent.
             #expect(events.map(\.json).sorted() == (try ledger.events().map(\.json).sorted()))
             for (_, events) in Dictionary(grouping: events, by: \.account) {
@@ -62,16 +62,16 @@ import Testing
             try redeem(ledger, ["anna", "anna", "ben"])
             let events = try ledger.events()
             let first = events[0].id
-            let told = Guarded([String]())
+            let received = Guarded([String]())
             let delivery = EventDelivery(ledger) { event in
-                let count = told.withLock { ids in
+                let count = received.withLock { ids in
                     ids.append(event.id)
                     return ids.count { $0 == first }
                 }
                 if event.id == first, count < 3 { throw Refusal() }
             }
             let failures = try run(delivery) { try ledger.outboxCounts().pending == 0 }
-            let ids = told.withLock { $0 }
+            let ids = received.withLock { $0 }
             #expect(ids.filter { $0 == first }.count == 3 && ids.count == 5)
             #expect(ids.firstIndex(of: events[2].id) ?? 9 < 3)
             #expect(ids.last == events[1].id)
@@ -103,14 +103,14 @@ import Testing
         let location = try place.makeLocation()
         let ledgers = try (0..<2).map { _ in try PurchaseLedger(location.text) }
         try redeem(ledgers[0], ["anna", "anna", "ben"])
-        let running = Guarded((accounts: Set<String>(), told: [String](), isRepeated: false))
+        let running = Guarded((accounts: Set<String>(), received: [String](), isRepeated: false))
         let deliveries = ledgers.map { ledger in
             EventDelivery(
                 ledger, maximumAttempts: 80,
                 { event in
                     running.withLock {
                         if !$0.accounts.insert(event.account).inserted { $0.isRepeated = true }
-                        $0.told.append(event.id)
+                        $0.received.append(event.id)
                     }
                     // Four leases.
                     if event.account == "anna" { usleep(4_000_000) }
@@ -118,8 +118,8 @@ import Testing
                 }, lease: .seconds(1))
         }
         try run(deliveries[0], deliveries[1]) { try ledgers[0].outboxCounts().pending == 0 }
-        let (_, told, isRepeated) = running.withLock { $0 }
-        #expect(!isRepeated && told.count == 3 && Set(told).count == 3)
+        let (_, received, isRepeated) = running.withLock { $0 }
+        #expect(!isRepeated && received.count == 3 && Set(received).count == 3)
         withExtendedLifetime(location) {}
     }
 
@@ -136,9 +136,11 @@ import Testing
                 $0.notification.payload.type == .refund
             }
             #expect(refunds.count == 2)
-            let told = try ledger.record(refunds[0], at: day(5))
-            #expect(told.map(\.kind) == [.revoked] && told.map(\.account) == ["anna"] && told[0].previousQuantity == 3)
-            #expect(try told.map(\.json) == [ledger.events().last?.json])
+            let caused = try ledger.record(refunds[0], at: day(5))
+            #expect(
+                caused.map(\.kind) == [.revoked] && caused.map(\.account) == ["anna"]
+                    && caused[0].previousQuantity == 3)
+            #expect(try caused.map(\.json) == [ledger.events().last?.json])
             // The same again, and a purchase that is nobody's.
             for refund in refunds { #expect(try ledger.record(refund, at: day(5)).isEmpty) }
         }
@@ -255,11 +257,11 @@ import Testing
             try InProcessTests().redeem(ledger, (0..<30).map { "account \($0 % 3)" })
             let events = try ledger.events()
             let first = events[0].id
-            let told = Guarded([LedgerEvent]())
+            let received = Guarded([LedgerEvent]())
             let delivery = EventDelivery(ledger, maximumAttempts: 2) { event in
                 await Task.yield()
                 if event.id == first { throw Refusal() }
-                told.withLock { $0.append(event) }
+                received.withLock { $0.append(event) }
             }
             let failures = Guarded([LedgerError.Code]())
             let task = Task { await delivery.run { error in failures.withLock { $0.append(error.code) } } }
@@ -268,7 +270,7 @@ import Testing
             await task.value
             #expect(failures.withLock { $0 } == [.deliveryFailed, .deadLetter])
             #expect(try await ledger.deadLetters().map(\.failure) == ["the shop's database is locked"])
-            let delivered = told.withLock { $0 }
+            let delivered = received.withLock { $0 }
             #expect(delivered.map(\.json).sorted() == events.dropFirst().map(\.json).sorted())
             for (_, events) in Dictionary(grouping: delivered, by: \.account) {
                 #expect(events.map(\.sequence) == events.map(\.sequence).sorted())

@@ -32,12 +32,13 @@ import Testing
 
     @Test(
         arguments: [
-            (.none, .redeem, Minted.bundleID, []), (.unheard, .redeem, Minted.bundleID, [.unheard]),
-            (.unheard, .notification, Minted.bundleID, []), (.all, .redeem, Minted.bundleID, [.unheard, .granted]),
+            (.none, .redeem, Minted.bundleID, []), (.unnotified, .redeem, Minted.bundleID, [.unnotified]),
+            (.unnotified, .notification, Minted.bundleID, []),
+            (.all, .redeem, Minted.bundleID, [.unnotified, .granted]),
             (.all, .notification, Minted.bundleID, [.granted]), (.all, .reconciliation, Minted.bundleID, []),
             (.all, .redeem, "com.example.other", []),
         ] as [(InquiryPolicy.Confirm, LedgerEvent.Cause, String, [Inquiry.Reason])])
-    func `the setting says which granted purchases Apple is asked about, unless Apple told of them`(
+    func `the setting says which granted purchases Apple is asked about, unless Apple notified of them`(
         confirm: InquiryPolicy.Confirm, cause: LedgerEvent.Cause, bundleID: String, reasons: [Inquiry.Reason]
     ) {
         var policy = InquiryPolicy(apps: [Self.app])
@@ -337,7 +338,7 @@ import Testing
     // MARK: Notifications
 
     @Test(arguments: Place.available)
-    func `what Apple's history has is confirmed, and told if its owner had not heard of it in time`(
+    func `what Apple's history has is confirmed, and reported if it ended without a notification`(
         _ place: Place
     ) throws {
         try withLedger(place) { ledger in
@@ -348,7 +349,7 @@ import Testing
             #expect(try ledger.outcomes(evidence, for: "anna", at: day(8)) == [.granted])
             var ended: [String] = []
             for notification in try history.verifiedNotifications(through: day(20)) {
-                ended += try ledger.record(fromHistory: notification, of: Self.app, at: day(30)).endedUnheard
+                ended += try ledger.record(fromHistory: notification, of: Self.app, at: day(30)).endedUnnotified
             }
             // The first was over before the account had the subscription.
             #expect(ended == [third.transactionID])
@@ -497,7 +498,7 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `each time that Apple has no more is told once`(_ place: Place) throws {
+    func `each time that Apple has no more is reported once`(_ place: Place) throws {
         try withHistory(place) { ledger in
             for now in [day(400), day(800)] {
                 try ledger.beginHistory(of: Self.app, at: now)

@@ -59,10 +59,10 @@ struct LedgerActs: Sendable {
         then { (ledger) throws(LedgerError) in try Self.redeem(bought, ledger, key: "k", 35) }
         then { (ledger) throws(LedgerError) in
             // One event of each account. Events held by an ending connection are taken later.
-            while case let told = try ledger.toldAccounts(), told.count < 2 {
+            while case let notified = try ledger.notifiedAccounts(), notified.count < 2 {
                 let events = try ledger.takeEvents(limit: 8, lease: .zero, at: day(36))
                 try ledger.record(
-                    events.filter { !told.contains($0.account) }.map { ($0, nil) }, maximumAttempts: 80,
+                    events.filter { !notified.contains($0.account) }.map { ($0, nil) }, maximumAttempts: 80,
                     at: day(36))
             }
             return "delivered"
@@ -92,7 +92,7 @@ struct LedgerActs: Sendable {
 }
 
 extension PurchaseLedger {
-    fileprivate func toldAccounts() throws(LedgerError) -> Set<String> {
+    fileprivate func notifiedAccounts() throws(LedgerError) -> Set<String> {
         try store.read { (connection) throws(LedgerError) in
             var accounts: Set<String> = []
             for row in try connection.run("SELECT account FROM outbox WHERE state = 'delivered'") {
@@ -127,11 +127,11 @@ extension PurchaseLedger {
                 }
             }.joined(separator: " ")
         }
-        let told = try events.map { row in
+        let posted = try events.map { row in
             let event: LedgerEvent = try StoredJSON.decode(row.text(0))
             return "event \(event.account) \(event.kind) \(event.cause) \(event.transactionID) \(event.quantity) "
                 + (try row.text(1))
         }
-        return (lines + told).sorted()
+        return (lines + posted).sorted()
     }
 }

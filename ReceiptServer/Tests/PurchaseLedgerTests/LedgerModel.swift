@@ -1,7 +1,7 @@
 @_spi(Ledger) import AppStoreReceipt
 @testable import PurchaseLedger
 
-/// The ledger without a database: it keeps everything that it was ever told, and computes everything anew.
+/// The ledger without a database: it keeps everything that it ever got, and computes everything anew.
 struct LedgerModel {
     private var purchases: [Purchase] = []
     private var renewals: [SubscriptionRenewal] = []

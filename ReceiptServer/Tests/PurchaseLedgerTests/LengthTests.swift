@@ -74,15 +74,15 @@ import Testing
     enum Way: String, CaseIterable, Sendable { case redemption, notification, token, answer, imported }
 
     @Test(arguments: Way.allCases, Place.available)
-    func `who runs the ledger is told of what is granted without an end, however it is`(
+    func `what is granted without an end is reported to the operator, however it is granted`(
         _ way: Way, _ place: Place
     ) throws {
         let location = try place.makeLocation()
-        let told = Guarded<[String]>([])
+        let reported = Guarded<[String]>([])
         var policy = policy(nil)
         policy.orders = OrderPolicy()
         let ledger = try PurchaseLedger(
-            location.text, policy: policy, onUnknownLength: { product in told.withLock { $0.append(product) } })
+            location.text, policy: policy, onUnknownLength: { product in reported.withLock { $0.append(product) } })
         let token = AppAccountToken("6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a07")!
         var history = PurchaseHistory(bundleID: Minted.bundleID, appAccountToken: token.description)
         let card = history.buyNonRenewing("card", at: day(1))
@@ -94,7 +94,7 @@ import Testing
             try ledger.record(#require(history.verifiedNotifications(through: day(2)).first), at: day(2))
         case .token:
             try ledger.record(#require(history.verifiedNotifications(through: day(2)).first), at: day(2))
-            #expect(told.withLock(\.self) == [])
+            #expect(reported.withLock(\.self) == [])
             _ = try ledger.token(for: "anna", storing: token)
         case .answer:
             _ = try ledger.token(for: "anna", storing: token)
@@ -103,10 +103,10 @@ import Testing
         case .imported:
             #expect(try ledger.imported([.evidence(account: "anna", evidence)], at: day(2))[0].outcome == .added)
         }
-        #expect(told.withLock(\.self) == ["card"])
+        #expect(reported.withLock(\.self) == ["card"])
         // Once: it is not granted again.
         _ = try ledger.redeem(evidence, for: "anna", at: day(3))
-        #expect(told.withLock(\.self) == ["card"])
+        #expect(reported.withLock(\.self) == ["card"])
         withExtendedLifetime(location) {}
     }
 }

@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `what ended before the account was granted anything is not told, in any order`(_ place: Place) throws {
+    func `what ended before the account was granted anything is not notified, in any order`(_ place: Place) throws {
         let period = try Self.evidence("1", of: "1", from: 0, signed: 1)
         let off = try Self.renewal(signed: 35, ends: 30) {
             ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled)
@@ -54,7 +54,7 @@ import Testing
                 for (index, piece) in order.enumerated() {
                     _ = try ledger.redeem(piece, for: "anna", at: day(40 + Double(index)))
                 }
-                seen.append(try ledger.told("anna").map(\.kind))
+                seen.append(try ledger.posted("anna").map(\.kind))
             }
         }
         #expect(seen[0] == seen[1])
@@ -79,14 +79,14 @@ import Testing
                         ($0.isInBillingRetryPeriod, $0.autoRenewStatus, $0.expirationIntent) =
                             (false, .off, .billingError)
                     }, for: "anna", at: day(90))
-                let kinds = try ledger.told("anna").map(\.kind)
+                let kinds = try ledger.posted("anna").map(\.kind)
                 #expect(!kinds.contains("recovered"), "refunded \(isRefunded): \(kinds)")
             }
         }
     }
 
     @Test(arguments: Place.available)
-    func `a charge within a grace period recovers, also if only the purchase tells of it`(_ place: Place) throws {
+    func `a charge within a grace period recovers, also if only the purchase says so`(_ place: Place) throws {
         var (history, subscription) = Self.subscribed()
         history.failToRenew(subscription, gracePeriod: .seconds(16 * 86_400))
         let second = history.renew(subscription, at: day(35))
@@ -99,7 +99,7 @@ import Testing
             _ = try ledger.redeem(first, for: "anna", at: day(0))
             try ledger.record(failed, at: day(30))
             _ = try ledger.redeem(renewed, for: "anna", at: day(36))
-            let kinds = try ledger.told("anna").map(\.kind)
+            let kinds = try ledger.posted("anna").map(\.kind)
             #expect(kinds.contains("recovered"), "charge seen later: \(kinds)")
         }
         // That of the failure is late.
@@ -107,7 +107,7 @@ import Testing
             _ = try ledger.redeem(first, for: "anna", at: day(0))
             _ = try ledger.redeem(renewed, for: "anna", at: day(36))
             try ledger.record(failed, at: day(37))
-            let kinds = try ledger.told("anna").map(\.kind)
+            let kinds = try ledger.posted("anna").map(\.kind)
             #expect(!kinds.contains("billing-issue"), "charge seen before: \(kinds)")
         }
     }
@@ -119,10 +119,10 @@ import Testing
                 Self.renewal(signed: 31, ends: 30) { ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled) },
                 for: "zoe", at: day(31))
             _ = try ledger.redeem(Self.evidence("2", of: "1", from: 40), for: "anna", at: day(40))
-            let told = try ledger.told("anna")
+            let events = try ledger.posted("anna")
             #expect(
-                told.map(\.kind) == ["granted"],
-                "\(told.map { ($0.kind, $0.text("happened_at"), $0.text("purchase_date")) })")
+                events.map(\.kind) == ["granted"],
+                "\(events.map { ($0.kind, $0.text("happened_at"), $0.text("purchase_date")) })")
         }
     }
 
@@ -137,7 +137,7 @@ import Testing
             _ = try ledger.redeem(
                 Self.renewal(signed: 71, ends: 70) { ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled) },
                 for: "anna", at: day(71))
-            let kinds = try ledger.told("anna").map(\.kind)
+            let kinds = try ledger.posted("anna").map(\.kind)
             #expect(kinds == ["granted", "cancelled", "expired", "uncancelled", "cancelled", "expired"], "\(kinds)")
         }
     }
@@ -157,13 +157,13 @@ import Testing
                         ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled)
                     }, for: "anna", at: day(signed))
             }
-            let kinds = try ledger.told("anna").map(\.kind)
+            let kinds = try ledger.posted("anna").map(\.kind)
             #expect(kinds.contains("expired"), "\(kinds)")
         }
     }
 
     @Test(arguments: Place.available)
-    func `a request that a refund answered is not told late`(_ place: Place) throws {
+    func `a request that a refund answered is not notified late`(_ place: Place) throws {
         for isReversed in [true, false] {
             var history = PurchaseHistory(bundleID: Minted.bundleID)
             let coins = history.buyConsumable("coins", quantity: 4, at: day(0))
@@ -181,14 +181,14 @@ import Testing
             try Self.withLedger(place) { ledger in
                 _ = try ledger.redeem(history.evidence(coins, signedAt: day(0)), for: "anna", at: day(0))
                 for notification in late { try ledger.record(notification, at: day(6)) }
-                let kinds = try ledger.told("anna").map(\.kind)
+                let kinds = try ledger.posted("anna").map(\.kind)
                 #expect(!kinds.contains("refund-requested"), "reversed \(isReversed): \(kinds)")
             }
         }
     }
 
     @Test(arguments: Place.available)
-    func `a request is not told late after a refund that a client brought`(_ place: Place) throws {
+    func `a request is not notified late after a refund that a client brought`(_ place: Place) throws {
         var history = PurchaseHistory(bundleID: Minted.bundleID)
         let coins = history.buyConsumable("coins", quantity: 4, at: day(0))
         history.requestRefund(of: coins, at: day(1))
@@ -199,7 +199,7 @@ import Testing
             _ = try ledger.redeem(history.evidence(coins, signedAt: day(0)), for: "anna", at: day(0))
             _ = try ledger.redeem(history.evidence(coins, signedAt: day(3)), for: "anna", at: day(3))
             try ledger.record(request, at: day(4))
-            let kinds = try ledger.told("anna").map(\.kind)
+            let kinds = try ledger.posted("anna").map(\.kind)
             #expect(kinds == ["granted", "adjusted"], "\(kinds)")
         }
     }
@@ -253,13 +253,13 @@ import Testing
                     .notification(
                         .consumptionRequest, bundleID: Minted.bundleID, transaction: signed, signedDate: day(32))),
                 at: day(32))
-            let (annas, bens) = (try ledger.told("anna").map(\.kind), try ledger.told("ben").map(\.kind))
+            let (annas, bens) = (try ledger.posted("anna").map(\.kind), try ledger.posted("ben").map(\.kind))
             #expect(annas.contains("refund-requested") && !bens.contains("refund-requested"), "\(annas) \(bens)")
         }
     }
 
     @Test(arguments: Place.available)
-    func `what a transfer with tokens tells carries them`(_ place: Place) throws {
+    func `the events of a transfer with tokens carry them`(_ place: Place) throws {
         try Self.withLedger(place, orders: true) { ledger in
             let token = try ledger.token(for: "anna").token
             var history = PurchaseHistory(bundleID: Minted.bundleID, appAccountToken: token.description)
@@ -268,26 +268,27 @@ import Testing
             for notification in try history.verifiedNotifications(through: day(6)) {
                 try ledger.record(notification, at: day(6))
             }
-            #expect(try ledger.told("anna").map { $0.text("account_token") } == [token.description, token.description])
+            #expect(
+                try ledger.posted("anna").map { $0.text("account_token") } == [token.description, token.description])
             try ledger.transfer(from: "anna", to: "ben", movesTokens: true, reason: "merged", at: day(7))
-            let told = try ledger.told("ben").map { ($0.kind, $0.text("account_token")) }
-            #expect(told.map(\.0) == ["granted", "cancelled"])
-            #expect(told.map(\.1) == [token.description, token.description])
+            let events = try ledger.posted("ben").map { ($0.kind, $0.text("account_token")) }
+            #expect(events.map(\.0) == ["granted", "cancelled"])
+            #expect(events.map(\.1) == [token.description, token.description])
         }
     }
 
     @Test(arguments: Place.available)
-    func `of two families of an account that turn out to be one, nothing is told again`(_ place: Place) throws {
+    func `of two families of an account that turn out to be one, nothing is notified again`(_ place: Place) throws {
         try Self.withLedger(place) { ledger in
             _ = try ledger.redeem(Self.evidence("1", of: "1", from: 0), for: "anna", at: day(1))
             _ = try ledger.redeem(Self.evidence("2", of: "2", from: 30), for: "anna", at: day(31))
             _ = try ledger.redeem(
                 Self.renewal(of: "2", signed: 32, ends: 60) { $0.autoRenewStatus = .off }, for: "anna", at: day(32))
-            #expect(try ledger.told("anna").map(\.kind) == ["granted", "granted", "cancelled"])
+            #expect(try ledger.posted("anna").map(\.kind) == ["granted", "granted", "cancelled"])
             _ = try ledger.redeem(
                 Self.evidence("2", of: "2", from: 30, signed: 33) { $0.payload["previousOriginalTransactionId"] = "1" },
                 for: "anna", at: day(33))
-            let kinds = try ledger.told("anna").map(\.kind)
+            let kinds = try ledger.posted("anna").map(\.kind)
             #expect(kinds.count { $0 == "cancelled" } == 1, "\(kinds)")
         }
     }
@@ -311,7 +312,7 @@ import Testing
             var joined = period("2", of: "2", "basic", from: 30, signed: 33)
             joined.payload["previousOriginalTransactionId"] = "1"
             try notify(ledger, joined, nil, 33)
-            let kinds = try ledger.unownedEvents().map { try ToldEvent($0).kind }
+            let kinds = try ledger.unownedEvents().map { try PostedEvent($0).kind }
             #expect(kinds == ["cancelled"], "\(kinds)")
         }
     }
@@ -329,7 +330,7 @@ import Testing
             let tries = try ledger.trial(fromHistory: request, after: &tried, at: day(2))
             _ = try ledger.record(
                 fromHistory: request, of: AskedApp(.production, Minted.bundleID), at: day(2))
-            #expect(try ledger.told("anna").map(\.kind) == ["granted", "refund-requested"])
+            #expect(try ledger.posted("anna").map(\.kind) == ["granted", "refund-requested"])
             #expect(tries == ["refund-requested"], "\(tries ?? [])")
         }
     }
@@ -343,8 +344,8 @@ import Testing
             }
             _ = try ledger.redeem(
                 Self.renewal(signed: 5, ends: 30) { $0.autoRenewStatus = .off }, for: "anna", at: day(5))
-            let told = try ledger.told("anna")
-            #expect(told.map(\.kind) == ["granted", "cancelled"] && told.last?.number("quantity") == 0)
+            let events = try ledger.posted("anna")
+            #expect(events.map(\.kind) == ["granted", "cancelled"] && events.last?.number("quantity") == 0)
         }
     }
 
@@ -354,14 +355,14 @@ import Testing
         let off = try Self.renewal(signed: 5, ends: 365) { $0.autoRenewStatus = .off }
         let rise = try Self.renewal(signed: 5, ends: 365) { $0.priceIncreaseStatus = .pending }
         let upgrade = try Self.evidence("2", of: "1", from: 10) { $0.productID = "pro" }
-        let told = [
+        let expected = [
             ([year, off, upgrade], ["cancelled", "uncancelled", "product-change"]), ([year, upgrade, off], []),
             ([year, rise, upgrade], ["price-increase", "product-change"]), ([year, upgrade, rise], []),
         ]
-        for (order, kinds) in told {
+        for (order, kinds) in expected {
             try Self.withLedger(place) { ledger in
                 for piece in order { _ = try ledger.redeem(piece, for: "anna", at: day(11)) }
-                #expect(try ledger.told("anna").filter(\.isLifecycle).map(\.kind) == kinds)
+                #expect(try ledger.posted("anna").filter(\.isLifecycle).map(\.kind) == kinds)
             }
         }
     }

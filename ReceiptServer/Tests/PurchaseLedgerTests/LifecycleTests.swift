@@ -5,7 +5,7 @@ import LedgerTestSupport
 @testable import PurchaseLedger
 import Testing
 
-/// What lifecycle events tell, and to whom.
+/// What lifecycle events report, and to whom.
 @Suite struct LifecycleTests {
     // MARK: The rules
 
@@ -31,15 +31,15 @@ import Testing
     }
 
     private static func kinds(_ states: LifecycleState?..., isGranted: Bool = true) -> [[String]] {
-        var told: LifecycleState?
+        var notified: LifecycleState?
         return states.compactMap(\.self).map { state in
-            let (kinds, now) = state.following(told, isGranted: isGranted)
-            told = now
+            let (kinds, now) = state.following(notified, isGranted: isGranted)
+            notified = now
             return kinds.map(\.rawValue)
         }
     }
 
-    @Test func `an account is told what becomes otherwise, and first what is unusual`() throws {
+    @Test func `an account is notified of what becomes otherwise, and first of what is unusual`() throws {
         let quiet = try Self.state()
         let cancelled = try Self.state { $0.autoRenewStatus = .off }
         let failed = try Self.state(signed: 31) { $0.isInBillingRetryPeriod = true }
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test func `a subscription expires by what was signed after its end, and not while Apple tries`() throws {
-        func isTold(
+        func isNotified(
             signed: Double, isRevoked: Bool = false, _ change: @escaping (inout SubscriptionRenewal) -> Void
         ) throws -> Bool {
             let state = try Self.state(signed: signed, isRevoked: isRevoked) { renewal in
@@ -84,18 +84,18 @@ import Testing
             }
             return Self.kinds(state)[0].contains("expired")
         }
-        #expect(try isTold(signed: 30) { _ in })
-        #expect(try !isTold(signed: 29.999) { $0.expirationIntent = .other })
+        #expect(try isNotified(signed: 30) { _ in })
+        #expect(try !isNotified(signed: 29.999) { $0.expirationIntent = .other })
         // It can still renew.
-        #expect(try !isTold(signed: 31) { $0.autoRenewStatus = .on })
-        #expect(try isTold(signed: 31) { ($0.autoRenewStatus, $0.expirationIntent) = (.on, .productUnavailable) })
-        #expect(try !isTold(signed: 31) { $0.isInBillingRetryPeriod = true })
+        #expect(try !isNotified(signed: 31) { $0.autoRenewStatus = .on })
+        #expect(try isNotified(signed: 31) { ($0.autoRenewStatus, $0.expirationIntent) = (.on, .productUnavailable) })
+        #expect(try !isNotified(signed: 31) { $0.isInBillingRetryPeriod = true })
         // A period that is not known runs.
-        #expect(try !isTold(signed: 31) { $0.renewalDate = day(60) })
-        #expect(try isTold(signed: 31) { $0.renewalDate = day(30) })
-        #expect(try !isTold(signed: 45) { $0.gracePeriodExpiresDate = day(46) })
-        #expect(try isTold(signed: 46) { $0.gracePeriodExpiresDate = day(46) })
-        #expect(try !isTold(signed: 31, isRevoked: true) { _ in })
+        #expect(try !isNotified(signed: 31) { $0.renewalDate = day(60) })
+        #expect(try isNotified(signed: 31) { $0.renewalDate = day(30) })
+        #expect(try !isNotified(signed: 45) { $0.gracePeriodExpiresDate = day(46) })
+        #expect(try isNotified(signed: 46) { $0.gracePeriodExpiresDate = day(46) })
+        #expect(try !isNotified(signed: 31, isRevoked: true) { _ in })
     }
 
     @Test func `an extension is of one period, and longer than what receipts round`() throws {
@@ -139,7 +139,7 @@ import Testing
         try Self.withLedger(place, isOn: false) { ledger in
             _ = try ledger.redeem(year.evidence(year.transactions[0], signedAt: day(0)), for: "anna", at: day(0))
             try Self.record(year, ledger, through: 365)
-            let events = try ledger.told("anna")
+            let events = try ledger.posted("anna")
             #expect(events.count > 10 && events.allSatisfy { !$0.isLifecycle && $0.number("version") == 2 })
             let members = Set(events.flatMap(\.members.keys))
             #expect(members.isDisjoint(with: ["granted_as", "deadline", "request_id", "reason", "renews_as"]))
@@ -159,16 +159,16 @@ import Testing
             try Self.withLedger(place) { ledger in
                 _ = try ledger.redeem(history.evidence(redeemed, signedAt: day(2)), for: "anna", at: day(2))
                 try Self.record(history, ledger, through: 29.9)
-                let events = try ledger.told("anna").filter { ["cancelled", "uncancelled"].contains($0.kind) }
+                let events = try ledger.posted("anna").filter { ["cancelled", "uncancelled"].contains($0.kind) }
                 #expect(events.map(\.kind) == ["cancelled", "uncancelled", "cancelled"])
-                let told = try #require(events.first)
-                #expect(told.text("transaction_id") == first.transactionID)
-                #expect(told.text("granted_as") == grant.transactionID)
-                #expect(told.number("quantity") == (grant == first ? 1 : 0))
-                #expect(told.number("previous_quantity") == told.number("quantity"))
-                #expect(told.text("until") == (grant == first ? "2025-01-31T00:00:00Z" : nil))
-                #expect(told.text("happened_at") == "2025-01-06T00:00:00Z")
-                #expect(told.text("original_transaction_id") == first.transactionID)
+                let event = try #require(events.first)
+                #expect(event.text("transaction_id") == first.transactionID)
+                #expect(event.text("granted_as") == grant.transactionID)
+                #expect(event.number("quantity") == (grant == first ? 1 : 0))
+                #expect(event.number("previous_quantity") == event.number("quantity"))
+                #expect(event.text("until") == (grant == first ? "2025-01-31T00:00:00Z" : nil))
+                #expect(event.text("happened_at") == "2025-01-06T00:00:00Z")
+                #expect(event.text("original_transaction_id") == first.transactionID)
                 // It is owned, and begins later.
                 let later = try #require(events.last)
                 #expect(later.text("transaction_id") == early.transactionID && later.number("quantity") == 0)
@@ -178,13 +178,14 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `of what nobody owns, nobody is told, and its owner is told what is unusual`(_ place: Place) throws {
+    func `of what nobody owns, nobody is notified, and its owner is notified of what is unusual`(_ place: Place) throws
+    {
         var (history, subscription) = Self.subscribed()
         history.turnOffRenewal(of: subscription, at: day(5))
         history.requestRefund(of: subscription.firstPeriod, at: day(6))
         try Self.withLedger(place) { ledger in
             try Self.record(history, ledger, through: 10)
-            let unowned = try ledger.unownedEvents().map(ToldEvent.init)
+            let unowned = try ledger.unownedEvents().map(PostedEvent.init)
             #expect(Set(unowned.map(\.kind)) == ["cancelled", "refund-requested"] && unowned.count == 2)
             #expect(try ledger.unownedEventCount() == 2)
             for name in ["account", "id", "sequence"] {
@@ -192,16 +193,16 @@ import Testing
             }
             let evidence = try history.evidence(subscription.firstPeriod, signedAt: day(1))
             _ = try ledger.redeem(evidence, for: "anna", at: day(11))
-            #expect(try ledger.told("anna").map(\.kind) == ["granted", "cancelled"])
+            #expect(try ledger.posted("anna").map(\.kind) == ["granted", "cancelled"])
             _ = try ledger.redeem(evidence, for: "ben", at: day(12))
-            #expect(try ledger.told("ben").isEmpty && ledger.told("anna").count == 2)
+            #expect(try ledger.posted("ben").isEmpty && ledger.posted("anna").count == 2)
             try ledger.removeHistory(before: day(12))
             #expect(try ledger.unownedEvents().isEmpty)
         }
     }
 
     @Test(arguments: Place.available)
-    func `events go to the owner of the time, who is told the state first`(_ place: Place) throws {
+    func `events go to the owner of the time, who is notified of the state first`(_ place: Place) throws {
         var (history, subscription) = Self.subscribed()
         history.turnOffRenewal(of: subscription, at: day(5))
         history.turnOnRenewal(of: subscription, at: day(15))
@@ -210,14 +211,14 @@ import Testing
             _ = try ledger.redeem(evidence, for: "anna", at: day(0))
             try Self.record(history, ledger, through: 10)
             try ledger.transfer(from: "anna", to: "ben", reason: "support", at: day(11))
-            #expect(try ledger.told("anna").map(\.kind) == ["granted", "cancelled", "revoked"])
-            #expect(try ledger.told("ben").map(\.kind) == ["granted", "cancelled"])
-            #expect(try ledger.told("ben").last?.text("cause") == "transfer")
-            #expect(try ledger.told("ben").last?.number("quantity") == 1)
+            #expect(try ledger.posted("anna").map(\.kind) == ["granted", "cancelled", "revoked"])
+            #expect(try ledger.posted("ben").map(\.kind) == ["granted", "cancelled"])
+            #expect(try ledger.posted("ben").last?.text("cause") == "transfer")
+            #expect(try ledger.posted("ben").last?.number("quantity") == 1)
             let name = try ledger.deleteAccount("ben", at: day(12))
             try Self.record(history, ledger, from: 12, through: 20)
-            #expect(try ledger.told("ben").isEmpty && ledger.told(name).map(\.kind) == ["uncancelled"])
-            #expect(try ledger.told("anna").count == 3)
+            #expect(try ledger.posted("ben").isEmpty && ledger.posted(name).map(\.kind) == ["uncancelled"])
+            #expect(try ledger.posted("anna").count == 3)
         }
     }
 
@@ -233,12 +234,12 @@ import Testing
         let kinds = ["granted", "refund-requested", "refund-declined", "refund-requested", "revoked"]
         try Self.withLedger(place) { ledger in
             for notification in sent + sent {
-                if try ledger.told("anna").isEmpty {
+                if try ledger.posted("anna").isEmpty {
                     _ = try ledger.redeem(history.evidence(coins, signedAt: day(0)), for: "anna", at: day(0))
                 }
                 try ledger.record(notification, at: notification.signedDate ?? day(0))
             }
-            let events = try ledger.told("anna")
+            let events = try ledger.posted("anna")
             #expect(events.map(\.kind) == kinds)
             let requested = events[1]
             #expect(requested.text("request_id") == sent[1].notificationUUID)
@@ -250,21 +251,21 @@ import Testing
             #expect(Set([1, 2, 3].map { events[$0].text("request_id") }).count == 3)
         }
         // What was signed before something newer about the refund says nothing.
-        for (order, told) in [
+        for (order, expected) in [
             ([2, 1], ["refund-declined"]), ([3, 2, 1], ["refund-requested"]), ([4, 3, 2, 1], ["revoked"]),
             ([1, 3, 2], ["refund-requested", "refund-requested"]),
         ] {
             try Self.withLedger(place) { ledger in
                 _ = try ledger.redeem(history.evidence(coins, signedAt: day(0)), for: "anna", at: day(0))
                 for index in order { try ledger.record(sent[index], at: day(6)) }
-                #expect(try ledger.told("anna").dropFirst().map(\.kind) == told, "\(order)")
+                #expect(try ledger.posted("anna").dropFirst().map(\.kind) == expected, "\(order)")
             }
         }
         // A client that sends the purchase signed anew does not hide the request.
         try Self.withLedger(place) { ledger in
             _ = try ledger.redeem(history.evidence(coins, signedAt: day(1.5)), for: "anna", at: day(2))
             try ledger.record(sent[1], at: day(2))
-            #expect(try ledger.told("anna").map(\.kind) == ["granted", "refund-requested"])
+            #expect(try ledger.posted("anna").map(\.kind) == ["granted", "refund-requested"])
         }
     }
 
@@ -279,12 +280,12 @@ import Testing
         try Self.withLedger(place) { ledger in
             _ = try ledger.redeem(history.evidence(shared.firstPeriod, signedAt: day(0)), for: "anna", at: day(0))
             try Self.record(history, ledger, through: 60)
-            #expect(try ledger.told("anna").map(\.kind) == ["granted", "changed"])
+            #expect(try ledger.posted("anna").map(\.kind) == ["granted", "changed"])
         }
     }
 
     @Test(arguments: Place.available)
-    func `what arrives before anything else of a subscription is told with its owner`(_ place: Place) throws {
+    func `what arrives before anything else of a subscription is notified with its owner`(_ place: Place) throws {
         var (history, subscription) = Self.subscribed()
         history.turnOffRenewal(of: subscription, at: day(5))
         let renewal = try Minted.evidence(#require(history.renewalInfo(of: subscription, signedAt: day(6))))
@@ -292,13 +293,13 @@ import Testing
         for order in [[renewal, evidence], [evidence, renewal]] {
             try Self.withLedger(place, orders: true) { ledger in
                 for piece in order { _ = try ledger.redeem(piece, for: "anna", at: day(7)) }
-                #expect(try ledger.told("anna").map(\.kind) == ["granted", "cancelled"])
+                #expect(try ledger.posted("anna").map(\.kind) == ["granted", "cancelled"])
             }
         }
     }
 
     @Test(arguments: Place.available)
-    func `two servers that hear the same at the same time tell it once`(_ place: Place) throws {
+    func `two servers that learn the same at the same time notify it once`(_ place: Place) throws {
         var policy = LedgerPolicy()
         policy.lifecycleEvents = true
         let (year, location) = (SubscriptionYear.history(), try place.makeLocation())
@@ -315,7 +316,7 @@ import Testing
         }
         #expect(failures.withLock(\.self) == [])
         #expect(try servers[0].contradictions(of: "anna", at: SubscriptionYear.end) == [])
-        let kinds = try servers[1].told("anna").filter(\.isLifecycle).map(\.kind)
+        let kinds = try servers[1].posted("anna").filter(\.isLifecycle).map(\.kind)
         #expect(kinds.count == 21, "\(kinds)")
     }
 
@@ -343,7 +344,7 @@ import Testing
                 try ledger.takeEvents(limit: 8, lease: .seconds(25), at: date)
             }
             var taken = try take(now)
-            #expect(try taken.map { try ToldEvent($0.event).kind } == ["refund-requested"])
+            #expect(try taken.map { try PostedEvent($0.event).kind } == ["refund-requested"])
             #expect(try take(now + .seconds(24)).isEmpty)
             taken = try take(now + .seconds(25))
             #expect(taken.count == 1)

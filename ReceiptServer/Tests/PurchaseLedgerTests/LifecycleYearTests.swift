@@ -49,12 +49,12 @@ import TrialSupport
                 let date = try #require(notification.signedDate)
                 try ledger.record(notification, at: date)
                 while try ledger.settleDue(at: date) > 0 {}
-                let events = try ledger.told("anna")
+                let events = try ledger.posted("anna")
                 rows.append(try Self.row(notification, events.dropFirst(count).map(\.kind), ledger, at: date))
                 count = events.count
                 // Sent again, it says nothing.
                 try ledger.record(notification, at: date)
-                #expect(try ledger.told("anna").count == count)
+                #expect(try ledger.posted("anna").count == count)
             }
             #expect(try ledger.contradictions(of: "anna", at: SubscriptionYear.end) == [])
             let head = "| \(Self.columns.joined(separator: " | ")) |\n|\(Self.columns.map { _ in " --- |" }.joined())\n"
@@ -142,18 +142,18 @@ import TrialSupport
     // MARK: Asking Apple
 
     @Test(arguments: Place.available)
-    func `a ledger that hears little and asks Apple says the same in the end, and the last events are true`(
+    func `a ledger that gets little and asks Apple says the same in the end, and the last events are true`(
         _ place: Place
     ) throws {
         var generator = SeededGenerator("lifecycle with --ask-apple, \(place)")
         for _ in 0..<Sampling.count("lifecycle-reconciliations") {
             let percent = [0, 10, 50].randomElement(using: &generator) ?? 0
-            let year = try AskedYear(place, heard: percent, seed: generator.next())
+            let year = try AskedYear(place, notified: percent, seed: generator.next())
             try year.run()
             let faults = try year.ledger.contradictions(of: "anna", at: SubscriptionYear.end)
-            #expect(faults == [], "seed \(Sampling.seed), \(percent) % heard")
+            #expect(faults == [], "seed \(Sampling.seed), \(percent) % notified")
             #expect(try year.state(year.ledger) == year.state(year.reference))
-            #expect(try year.ledger.told("anna").contains { $0.text("cause") == "reconciliation" })
+            #expect(try year.ledger.posted("anna").contains { $0.text("cause") == "reconciliation" })
             try Self.checkBackend(year.ledger, using: &generator)
         }
     }
@@ -185,7 +185,7 @@ private final class AskedYear {
     private let reconciler: Reconciler
     private let locations: [Place.Location]
 
-    init(_ place: Place, heard percent: Int, seed: UInt64) throws {
+    init(_ place: Place, notified percent: Int, seed: UInt64) throws {
         var options = FakeAppStore.Options()
         options.environment = .production
         options.date = day(0)

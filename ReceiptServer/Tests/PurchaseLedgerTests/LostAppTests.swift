@@ -90,7 +90,7 @@ import Testing
         }
         let isLost = notifiedBefore.isEmpty && back == .nobody && !(lastStep.map { $0 >= .redeemed } ?? false)
         let has = backend.grants.map { "\($0.key.account) \($0.value.quantity)" }
-        // Only what neither the app nor Apple told is not granted.
+        // Only what neither the app nor Apple sent is not granted.
         #expect(has == (isLost ? [] : ["\(anna) 3"]), "\(String(describing: lastStep)) \(notifiedBefore) \(back)")
         #expect(events.count == (isLost ? 0 : 1))
     }

@@ -26,7 +26,7 @@ import Testing
         struct Redemption: Decodable {
             let account: String
             let evidence: String
-            let outcomes: [Told]
+            let outcomes: [RecordedOutcome]
         }
 
         let version: String
@@ -35,7 +35,7 @@ import Testing
         let refund: String
     }
 
-    private struct Told: Decodable {
+    private struct RecordedOutcome: Decodable {
         let transaction_id: String
         let product_id: String
         let outcome: String
@@ -143,8 +143,8 @@ import Testing
         for redemption in story.redemptions {
             let answer = try ledger.redeem(verifier.verify(redemption.evidence), for: redemption.account)
             try #require(answer.outcomes.count == redemption.outcomes.count)
-            for (told, outcome) in zip(redemption.outcomes, answer.outcomes) {
-                #expect(told.isSaid(by: outcome), "\(told), \(outcome)")
+            for (recorded, outcome) in zip(redemption.outcomes, answer.outcomes) {
+                #expect(recorded.isSaid(by: outcome), "\(recorded), \(outcome)")
             }
         }
 
@@ -152,12 +152,12 @@ import Testing
             try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any] ?? [:]
         }
         let answers = try object(release.text("story.json"))["entitlements"] as? [[String: Any]]
-        for told in try #require(answers) {
-            let name = try #require(told["environment"] as? String)
+        for recorded in try #require(answers) {
+            let name = try #require(recorded["environment"] as? String)
             let environment = try #require(AppStoreEnvironment(rawValue: name))
-            let account = try #require(told["account"] as? String)
+            let account = try #require(recorded["account"] as? String)
             let own = try object(ledger.entitlements(of: account, in: environment, at: day(424)).json)
-            let (old, new) = (told["items"] as? [NSDictionary] ?? [], own["items"] as? [[String: Any]] ?? [])
+            let (old, new) = (recorded["items"] as? [NSDictionary] ?? [], own["items"] as? [[String: Any]] ?? [])
             try #require(old.count == new.count)
             // Later releases add members, and the quantity is what is left.
             for (old, new) in zip(old, new) {

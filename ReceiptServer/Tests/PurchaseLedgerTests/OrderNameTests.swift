@@ -140,7 +140,7 @@ import Testing
             #expect(try ledger.outcomes(receipt, for: "anna", at: day(10)).first == .granted)
             let states = try orders.map { try ledger.order(withID: $0.id, at: day(10)).state }
             #expect(states.first == .granted)
-            // The first cannot be told from the other. When that is closed, the second is the only one.
+            // The first cannot be distinguished from the other. When that is closed, the second is the only one.
             #expect(try ledger.events().map(\.shopOrderID).first == .some(nil))
         }
     }
@@ -162,19 +162,19 @@ import Testing
             try ledger.transfer(from: "anna", to: "ben", transactionID: coins.transactionID, reason: "his", at: day(3))
             // Another account of the same person takes over all, with the token.
             try ledger.transfer(from: "ben", to: "carl", movesTokens: true, reason: "merged", at: day(4))
-            func told(_ account: String) throws -> [String] {
+            func posted(_ account: String) throws -> [String] {
                 try ledger.events().filter { $0.account == account }.map {
                     "\($0.kind) \($0.accountToken.map { $0 == Self.stored ? "own" : "another" } ?? "none")"
                 }
             }
-            #expect(try told("anna") == ["granted none", "conflict none", "revoked none"])
-            #expect(try told("ben") == ["granted own", "revoked own"])
-            #expect(try told("carl") == ["granted own"])
+            #expect(try posted("anna") == ["granted none", "conflict none", "revoked none"])
+            #expect(try posted("ben") == ["granted own", "revoked own"])
+            #expect(try posted("carl") == ["granted own"])
             // A deleted account's token would say who it was.
             let name = try ledger.deleteAccount("carl")
             history.refund(coins, at: day(5))
             try ledger.record(#require(history.verifiedNotifications(through: day(6)).last), at: day(6))
-            #expect(try told(name) == ["revoked none"])
+            #expect(try posted(name) == ["revoked none"])
         }
     }
 
@@ -324,8 +324,7 @@ import Testing
     // MARK: Older ledgers
 
     @Test(arguments: Place.available)
-    func `an order that an older version closed is not named, and what it told has every member`(_ place: Place) throws
-    {
+    func `an order that an older version closed is not named, and its events have every member`(_ place: Place) throws {
         let location = try place.makeEmptyLocation()
         let store = try LedgerLocation(location.text).open(.creating)
         try MigrationTests.makeLedger(ofVersion: 5, in: store)
@@ -337,9 +336,10 @@ import Testing
             }
         }
         let ledger = try PurchaseLedger(location.text, policy: Self.policy)
-        let told = try ledger.events()
-        #expect(told.count == 2 && told.allSatisfy { $0.orderID == nil && $0.accountToken == nil && $0.seats == nil })
-        #expect(told.allSatisfy { $0.purchaseDate == nil && $0.length == nil && $0.account == "anna" })
+        let events = try ledger.events()
+        #expect(
+            events.count == 2 && events.allSatisfy { $0.orderID == nil && $0.accountToken == nil && $0.seats == nil })
+        #expect(events.allSatisfy { $0.purchaseDate == nil && $0.length == nil && $0.account == "anna" })
         guard case .order(_, "anna", nil)? = try ledger.find("closed").first else {
             Issue.record("closed")
             return

@@ -374,7 +374,9 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `R4: where a token is required, who brings a purchase without one is told so`(_ place: Place) throws {
+    func `R4: where a token is required, a purchase that is submitted without one is token-missing`(
+        _ place: Place
+    ) throws {
         let since = day(10)
         func outcome(_ change: (inout PurchaseHistory) -> PurchaseHistory.Transaction) throws -> Outcome? {
             var outcome: Outcome?
@@ -428,11 +430,11 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `R5, R11: an owner stays, and is told once of a token of another account`(_ place: Place) throws {
-        let told = Guarded<[String]>([])
+    func `R5, R11: an owner stays, and is notified once of a token of another account`(_ place: Place) throws {
+        let reported = Guarded<[String]>([])
         let location = try place.makeLocation()
         let ledger = try PurchaseLedger(location.text, policy: policy()) { conflict in
-            told.withLock { $0.append(conflict.transactionID) }
+            reported.withLock { $0.append(conflict.transactionID) }
         }
         _ = try ledger.token(for: "anna", storing: Self.annas)
         _ = try ledger.token(for: "ben", storing: Self.bens)
@@ -451,12 +453,12 @@ import Testing
         #expect(conflict.account == "anna" && conflict.transactionID == second.transactionID)
         #expect(conflict.originalTransactionID == subscription.firstPeriod.transactionID)
         #expect(conflict.quantity == 1 && conflict.previousQuantity == 1)
-        #expect(told.withLock { $0 } == [second.transactionID])
+        #expect(reported.withLock { $0 } == [second.transactionID])
         withExtendedLifetime(location) {}
     }
 
     @Test(arguments: Place.available)
-    func `R5: the owner of a large subscription is told of a token of an old period that becomes another's`(
+    func `R5: the owner of a large subscription is notified of a token of an old period that becomes another's`(
         _ place: Place
     ) throws {
         var policy = policy()
@@ -557,7 +559,7 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `R13: an owner is not told of a token of a deleted account`(_ place: Place) throws {
+    func `R13: an owner is not notified of a token of a deleted account`(_ place: Place) throws {
         try place.withLedger(policy()) { ledger in
             _ = try ledger.token(for: "anna", storing: Self.annas)
             _ = try ledger.token(for: "ben", storing: Self.bens)

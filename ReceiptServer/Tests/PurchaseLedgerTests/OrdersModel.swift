@@ -1,7 +1,7 @@
 @_spi(Ledger) import AppStoreReceipt
 @testable import PurchaseLedger
 
-/// The rules R1 to R15 of one customer without a database: everything that was ever told, and all of it computed anew.
+/// The rules R1 to R15 of one customer without a database: everything that ever arrived, and all of it computed anew.
 /// All transactions of a family have one original transaction.
 struct OrdersModel {
     struct Order: Equatable {
@@ -28,7 +28,7 @@ struct OrdersModel {
     private(set) var owners: [String: String] = [:]
     private(set) var grants: [String: LedgerState.Row] = [:]
     private(set) var tokens: [AppAccountToken: (account: String, isRetired: Bool)] = [:]
-    private var told: Set<Place> = []
+    private var reported: Set<Place> = []
     private(set) var conflicts: [String] = []
     private(set) var orders: [Order] = []
     private(set) var unordered: Set<String> = []
@@ -242,7 +242,7 @@ struct OrdersModel {
         for item in byDate(items) where policy.rules.isForSale(item.productID) {
             guard let token = item.purchase.appAccountToken, let holder = holder(of: item.purchase), !holder.isRetired,
                 let owner = owners[item.originalTransactionID], owner != holder.account,
-                told.insert(Place(token: token, family: item.originalTransactionID)).inserted
+                reported.insert(Place(token: token, family: item.originalTransactionID)).inserted
             else { continue }
             conflicts.append(item.transactionID)
         }

@@ -214,8 +214,9 @@ import Testing
                 "SELECT transaction_id, account FROM identifiers JOIN families ON family_id = id WHERE account IS NOT NULL"
             ) where customer.originals.contains(row[0]) { owners[row[0]] = row[1] }
             #expect(owners == model.owners, "seed \(generator.seed), customer \(customer.number)")
-            let told = conflicts.withLock { $0.filter(isMine) }
-            #expect(told.sorted() == model.conflicts.sorted(), "seed \(generator.seed), customer \(customer.number)")
+            let reported = conflicts.withLock { $0.filter(isMine) }
+            #expect(
+                reported.sorted() == model.conflicts.sorted(), "seed \(generator.seed), customer \(customer.number)")
             let unordered = Set(try rows("SELECT transaction_id FROM unordered_purchases").map { $0[0] }.filter(isMine))
             #expect(unordered == model.unordered, "seed \(generator.seed), customer \(customer.number)")
             for event in try unseenEvents(ledger) {

@@ -247,7 +247,7 @@ import Testing
             let isThere = Atomic(false)
             let receiver = try WebhookReceiver { _ in
                 isThere.store(true, ordering: .relaxed)
-                // Until delivery has been told to end.
+                // Until delivery was stopped.
                 usleep(500_000)
                 return 200
             }

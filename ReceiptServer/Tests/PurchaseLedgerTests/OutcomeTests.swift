@@ -220,7 +220,7 @@ struct RestoredCase: CustomTestStringConvertible, Sendable {
     }
 
     @Test(arguments: RestoredCase.all, Place.available)
-    func `a restored copy is told under the transaction that was granted`(
+    func `a restored copy is answered under the transaction that was granted`(
         _ row: RestoredCase, _ place: Place
     ) throws {
         try place.withLedger { ledger in
@@ -622,7 +622,7 @@ struct RestoredCase: CustomTestStringConvertible, Sendable {
         "postgresql://ledger:99999/Xv@db/ledger", "postgresql://ledger@db:Zq/ledger", "postgresql://db:0/ledger",
         "postgresql:///ledger?port=5432,Zq", "postgresql:///ledger?Zq",
     ])
-    func `a malformed URI is refused, and no part of it is told: it can be of a password`(uri: String) {
+    func `a malformed URI is refused, and no part of it is printed: it can be of a password`(uri: String) {
         let error = #expect(throws: LedgerError.self) { try PurchaseLedger(uri) }
         #expect(error?.code == .invalidLocation)
         let text = error?.description ?? ""

@@ -127,7 +127,7 @@ import Testing
             _ = try ledger.redeem(coins(signed: filling.stored), for: "anna", at: day(10))
             #expect(try price(ledger) == Self.usual)
             try forgetPrices(ledger)
-            let told = try ledger.events().count
+            let count = try ledger.events().count
             if filling.isNotification {
                 try ledger.record(
                     Minted.notification(
@@ -141,7 +141,7 @@ import Testing
             }
             #expect(try price(ledger) == Self.usual)
             #expect(try rows(ledger) == [day(max(filling.stored, filling.signed))])
-            #expect(try ledger.events().count == told)
+            #expect(try ledger.events().count == count)
         }
     }
 

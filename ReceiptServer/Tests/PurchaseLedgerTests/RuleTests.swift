@@ -226,7 +226,7 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `an owner who was told of another's token is not told again when two families turn out to be one`(
+    func `an owner who was notified of another's token is not notified again when two families turn out to be one`(
         _ place: Place
     ) throws {
         var policy = LedgerPolicy()
@@ -256,11 +256,11 @@ import Testing
         try place.withLedger { ledger throws in
             // The family with the smaller number is claimed later.
             let first = period("1", of: "1", from: 0)
-            let told = try JWSBuilder.notification(
+            let notification = try JWSBuilder.notification(
                 .subscribed, bundleID: Minted.bundleID,
                 transaction: first.signed(by: Minted.authority.get()),
                 signedDate: day(0))
-            try ledger.record(Minted.notification(told), at: day(0))
+            try ledger.record(Minted.notification(notification), at: day(0))
             #expect(
                 try ledger.outcomes(Minted.evidence(period("2", of: "2", from: 0)), for: "ben", at: day(1)) == [
                     .granted
@@ -380,7 +380,7 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `a transfer of what was refunded tells the new owner alone`(_ place: Place) throws {
+    func `a transfer of what was refunded notifies the new owner alone`(_ place: Place) throws {
         try place.withLedger { ledger throws in
             #expect(try ledger.outcomes(coins("1"), for: "anna", at: day(1)) == [.granted])
             #expect(try ledger.outcomes(refund("1"), for: "anna", at: day(2)) == [.revoked])

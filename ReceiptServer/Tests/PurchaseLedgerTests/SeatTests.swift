@@ -105,7 +105,7 @@ import Testing
         return balances
     }
 
-    private func told(_ ledger: PurchaseLedger, _ account: String) throws -> [String] {
+    private func posted(_ ledger: PurchaseLedger, _ account: String) throws -> [String] {
         try ledger.events().filter { $0.account == account }.map { event in
             let seats = event.seats.map(String.init) ?? "-"
             return
@@ -144,7 +144,7 @@ import Testing
             (gold.revoked, gold.signed) = (22, 22)
             try ledger.record(gold.notification(.refund, uuid: 6), at: day(22))
             #expect(try has(ledger, "buyer", "gold") == [0])
-            let all = try told(ledger, "buyer")
+            let all = try posted(ledger, "buyer")
             #expect(
                 all == [
                     "granted 1 0→1 8 redeem", "changed 1 1→1 11 redeem", "changed 1 1→1 9 notification",
@@ -153,7 +153,7 @@ import Testing
                     "revoked 4 1→0 0 notification",
                 ])
             #expect(
-                try told(ledger, "anna") == ["granted 3701 0→1 - redeem", "revoked 3701 1→0 - notification"])
+                try posted(ledger, "anna") == ["granted 3701 0→1 - redeem", "revoked 3701 1→0 - notification"])
         }
     }
 
@@ -315,7 +315,7 @@ import Testing
             var policy = LedgerPolicy()
             policy.wholeLineageLimit = Bool.random(using: &generator) ? 24 : 1
             try place.withLedger(policy) { (ledger) throws in
-                var told: [String] = []
+                var steps: [String] = []
                 var model = LedgerModel()
                 // A receipt joins a member's transactions with the buyer's, which the model does not.
                 let hasReceipts = Bool.random(using: &generator)
@@ -323,20 +323,20 @@ import Testing
                 for number in 0..<Int.random(in: 2...14, using: &generator) {
                     let (owner, evidence) = try #require(pieces.randomElement(using: &generator))
                     let account = Int.random(in: 0..<5, using: &generator) == 0 ? "eve" : owner
-                    told.append("\(account) \(evidence.transactionIDs)")
+                    steps.append("\(account) \(evidence.transactionIDs)")
                     if case .transaction = evidence, Int.random(in: 0..<4, using: &generator) == 0 {
                         let piece = try #require((buyers + members).randomElement(using: &generator))
                         let notification = try piece.notification(.didRenew, uuid: number)
                         try ledger.record(notification, at: day(20))
                         model.record(.notification(notification), at: day(20))
-                        told[told.count - 1] = "Apple \(piece.id)"
+                        steps[steps.count - 1] = "Apple \(piece.id)"
                     } else {
                         let outcomes = try ledger.outcomes(evidence, for: account, at: day(20))
                         let expected = model.redeem(evidence, for: account, at: day(20))
-                        #expect(hasReceipts || outcomes == expected, "\(told)")
+                        #expect(hasReceipts || outcomes == expected, "\(steps)")
                     }
                     let balances = try balances(ledger)
-                    let names = Comment(rawValue: told.joined(separator: ", "))
+                    let names = Comment(rawValue: steps.joined(separator: ", "))
                     #expect(try hasReceipts || LedgerState(ledger) == model.state, names)
                     for account in ["buyer", "anna", "berta", "eve"] where !hasReceipts {
                         let codes = try ledger.entitlements(of: account, at: day(20)).codes
@@ -372,7 +372,7 @@ import Testing
                 #expect(try has(ledger, "buyer") == (other == "buyer" ? [1, 0] : [1]))
                 #expect(try has(ledger, "berta") == (other == "buyer" ? [] : [1]))
                 guard other == "buyer" else { return }
-                #expect(try told(ledger, "buyer").last == "adjusted 2 1→0 - notification")
+                #expect(try posted(ledger, "buyer").last == "adjusted 2 1→0 - notification")
                 let answer = try ledger.redeem(Self.three.evidence, for: "buyer", at: day(12)).outcomes[0]
                 #expect(answer.outcome == .alreadyYours && answer.grantedAs == "1" && answer.seats == 11)
                 let name = TransactionName(environment: .production, bundleID: Minted.bundleID, transactionID: "2")
@@ -392,7 +392,7 @@ import Testing
             #expect(try has(ledger, "anna") == [1, 1])
             #expect(try ledger.outcomes(member.evidence, for: "anna", at: day(12)) == [.alreadyYours])
             #expect(try has(ledger, "anna") == [1])
-            let all = try told(ledger, "anna")
+            let all = try posted(ledger, "anna")
             #expect(all.suffix(2) == ["revoked 1 1→0 - redeem", "changed 3 1→1 - redeem"])
             #expect(try ledger.outcomes(Self.eight.evidence, for: "buyer", at: day(13)) == [.granted])
             // A receipt joins nothing again.
@@ -488,7 +488,7 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `what is split off in a group of requests is told once`(_ place: Place) throws {
+    func `what is split off in a group of requests is notified once`(_ place: Place) throws {
         try place.withLedger { (ledger) throws in
             let member = Signed(id: "3", quantity: 8, member: "701", signed: 12)
             _ = try ledger.redeem(member.receipt, for: "anna", at: day(2))
@@ -509,7 +509,7 @@ import Testing
             _ = try ledger.store.write { (connection) throws(LedgerError) in
                 try RedemptionRequest.answer(requests, connection)
             }
-            #expect(try told(ledger, "anna").count { $0.hasPrefix("revoked") } == 1)
+            #expect(try posted(ledger, "anna").count { $0.hasPrefix("revoked") } == 1)
             #expect(try balances(ledger) == balancesByEvents(ledger))
         }
     }
@@ -564,7 +564,7 @@ import Testing
             var unknown = Self.eight
             (unknown.ownership, unknown.signed) = (OwnershipType(rawValue: "RENTED"), 3)
             try ledger.record(unknown.notification(.didRenew, uuid: 1), at: day(3))
-            #expect(try told(ledger, "buyer") == ["granted 1 0→1 8 redeem"])
+            #expect(try posted(ledger, "buyer") == ["granted 1 0→1 8 redeem"])
             unknown.revoked = 4
             unknown.signed = 4
             try ledger.record(unknown.notification(.refund, uuid: 2), at: day(4))
@@ -651,7 +651,7 @@ import Testing
             place, [Self.family] + rows("1", 8, extra: #","upgraded":false,"ownership_type":"PURCHASED""#))
         for _ in 0..<2 {
             let ledger = try PurchaseLedger(location.text)
-            #expect(try told(ledger, "buyer") == ["adjusted 1 8→1 8 migration"])
+            #expect(try posted(ledger, "buyer") == ["adjusted 1 8→1 8 migration"])
             #expect(try has(ledger, "buyer") == [1])
         }
     }
@@ -662,7 +662,7 @@ import Testing
         let location = try old(place, [Self.family] + rows("1", 8) + rows("3", 8, extra: assigned))
         for _ in 0..<2 {
             let ledger = try PurchaseLedger(location.text)
-            #expect(try told(ledger, "buyer") == ["adjusted 1 8→1 8 migration", "adjusted 3 8→1 - migration"])
+            #expect(try posted(ledger, "buyer") == ["adjusted 1 8→1 8 migration", "adjusted 3 8→1 - migration"])
             // The member's is a group of its own. A transfer gives it to the member.
             #expect(try ledger.uncertainClaims().map(\.name.transactionID) == ["1"])
             let member = Signed(id: "3", quantity: 8, member: "701", signed: 12)
@@ -680,7 +680,7 @@ import Testing
         #expect(try has(ledger, "buyer") == [1, 1])
         try ledger.record(Self.three.notification(.didChangeRenewalPreference, uuid: 1), at: day(12))
         #expect(try has(ledger, "buyer") == [1, 0])
-        #expect(try told(ledger, "buyer").last == "adjusted 2 1→0 - notification")
+        #expect(try posted(ledger, "buyer").last == "adjusted 2 1→0 - notification")
     }
 
     @Test(arguments: Place.available)

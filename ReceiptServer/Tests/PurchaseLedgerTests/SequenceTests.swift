@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: Place.available, [day(9), day(1)])
-    func `what is told after a restored back-up is newer than all before`(_ place: Place, restart: Instant) throws {
+    func `what is notified after a restored back-up is newer than all before`(_ place: Place, restart: Instant) throws {
         let location = try place.makeLocation()
         let ledger = try open(location, at: day(0))
         var history = PurchaseHistory(bundleID: Minted.bundleID)
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `an account that was forgotten and returns is told newer things`(_ place: Place) throws {
+    func `an account that was forgotten and returns is notified of newer things`(_ place: Place) throws {
         let location = try place.makeLocation()
         let ledger = try open(location, at: day(0))
         var history = PurchaseHistory(bundleID: Minted.bundleID)

@@ -57,19 +57,19 @@ final class SimulatedYear: @unchecked Sendable {
         var models: [OrdersModel]
         var notifications: Set<String> = []
         /// What the events of the ledger add up to, by transaction, and the last number of each account.
-        var told: [Told: Int64] = [:]
+        var notified: [Notified: Int64] = [:]
         var sequences: [String: Int64] = [:]
         var seen: Set<String> = []
         var attempts: [String: (account: String, at: Instant)] = [:]
         var deletions: [String: Instant] = [:]
     }
 
-    private struct Told: Hashable {
+    private struct Notified: Hashable {
         let account: String
         let transaction: String
     }
 
-    /// What nobody but an operator or the backend can tell a restored ledger.
+    /// What nobody but an operator or the backend can repeat to a restored ledger.
     private enum Act {
         case token(customer: Int, number: Int)
         case transfer(customer: Int, from: Int, original: String?, movesTokens: Bool)
@@ -88,7 +88,7 @@ final class SimulatedYear: @unchecked Sendable {
     let seed: UInt64
     private let scale: Scale
     private(set) var totals = Totals()
-    /// Of everything that was asked, answered and told. The same seed has the same.
+    /// Of everything that was asked, answered and notified. The same seed has the same.
     private(set) var digest: UInt64 = 0xCBF2_9CE4_8422_2325
     private var lastSteps: [String] = []
 
@@ -134,7 +134,7 @@ final class SimulatedYear: @unchecked Sendable {
         var policy = LedgerPolicy()
         policy.orders = OrderPolicy()
         policy.inquiries = InquiryPolicy(apps: [app])
-        policy.inquiries?.confirm = [.unheard, .all, .sample(percent: 30)].randomElement(using: &generator) ?? .all
+        policy.inquiries?.confirm = [.unnotified, .all, .sample(percent: 30)].randomElement(using: &generator) ?? .all
         policy.inquiries?.sweepsRefunds = Bool.random(using: &generator)
         let random = Guarded(SeededGenerator(seed: generator.next()))
         let fakeStore = store
@@ -585,9 +585,9 @@ final class SimulatedYear: @unchecked Sendable {
                 trace(forgotten)
                 contents.models[customer].forget(name, as: forgotten)
                 backend.forget(name)
-                for (told, quantity) in contents.told where told.account == name {
-                    contents.told[told] = nil
-                    contents.told[Told(account: forgotten, transaction: told.transaction)] = quantity
+                for (key, quantity) in contents.notified where key.account == name {
+                    contents.notified[key] = nil
+                    contents.notified[Notified(account: forgotten, transaction: key.transaction)] = quantity
                 }
             }
         } catch let error as LedgerError where error.code == .notFound {
@@ -637,13 +637,13 @@ final class SimulatedYear: @unchecked Sendable {
             try require(event.sequence > before, "an event has \(event.sequence) after \(before)")
             contents.sequences[event.account] = event.sequence
             greatest[event.account] = event.sequence
-            let told = Told(account: event.account, transaction: event.transactionID)
+            let key = Notified(account: event.account, transaction: event.transactionID)
             if event.cause != .transfer {
                 try require(
-                    event.previousQuantity == contents.told[told] ?? 0,
-                    "\(event.previousQuantity) before, and not \(contents.told[told] ?? 0)")
+                    event.previousQuantity == contents.notified[key] ?? 0,
+                    "\(event.previousQuantity) before, and not \(contents.notified[key] ?? 0)")
             }
-            contents.told[told] = Int64(event.quantity)
+            contents.notified[key] = Int64(event.quantity)
         }
     }
 
@@ -661,10 +661,10 @@ final class SimulatedYear: @unchecked Sendable {
         }
         let expected = contents.models.reduce(into: [:]) { $0.merge($1.grants) { first, _ in first } }
         try require(grants == expected, differences(grants, expected))
-        let told = contents.told.filter { $0.value > 0 }
+        let notified = contents.notified.filter { $0.value > 0 }
         let given = grants.filter { $0.value.quantity > 0 }
-        let byAccount = given.map { (Told(account: $0.value.account, transaction: $0.key), $0.value.quantity) }
-        try require(told == Dictionary(uniqueKeysWithValues: byAccount), "the events do not add up to the grants")
+        let byAccount = given.map { (Notified(account: $0.value.account, transaction: $0.key), $0.value.quantity) }
+        try require(notified == Dictionary(uniqueKeysWithValues: byAccount), "the events do not add up to the grants")
         totals.grants = given.count
         var owners: [String: String] = [:]
         let originals = Set(contents.models.flatMap(\.owners.keys))
@@ -707,7 +707,7 @@ final class SimulatedYear: @unchecked Sendable {
         try compare()
         try require(missingSince == nil, "the ledger was not reconciled with the App Store")
         let missing = sent.keys.filter { !contents.notifications.contains($0) }.sorted()
-        try require(missing.isEmpty, "\(missing) were never heard of")
+        try require(missing.isEmpty, "\(missing) never arrived")
         let ledger = try restorable.ledger
         for count in try ledger.inquiryCounts(at: now) {
             // A clock that is a day behind asks for half a year before the shop opened. Apple no longer has its first

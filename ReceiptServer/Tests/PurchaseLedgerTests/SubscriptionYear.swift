@@ -38,7 +38,7 @@ enum SubscriptionYear {
 }
 
 /// An event as a backend reads it.
-struct ToldEvent {
+struct PostedEvent {
     let members: [String: Any]
 
     init(_ json: String) throws {
@@ -53,16 +53,16 @@ struct ToldEvent {
 
 extension PurchaseLedger {
     /// The events of an account in the order of their numbers.
-    func told(_ account: String) throws -> [ToldEvent] {
+    func posted(_ account: String) throws -> [PostedEvent] {
         let rows = try store.read { (connection) throws(LedgerError) in
             try connection.run("SELECT event FROM outbox WHERE account = $1 ORDER BY sequence", [.text(account)])
         }
-        return try rows.map { try ToldEvent($0.text(0)) }
+        return try rows.map { try PostedEvent($0.text(0)) }
     }
 
     /// What lifecycle events of an account say that its subscription does not, or that they say twice.
     func contradictions(of account: String, at date: Instant) throws -> [String] {
-        let events = try told(account)
+        let events = try posted(account)
         var faults: [String] = []
         func check(_ isRight: Bool, _ text: @autoclosure () -> String) { if !isRight { faults.append(text()) } }
         for pair in [["cancelled", "uncancelled"], ["billing-issue", "recovered"]] {
@@ -70,7 +70,7 @@ extension PurchaseLedger {
             let alternating = kinds.indices.map { pair[$0 % 2] }
             check(kinds == alternating, "\(kinds)")
         }
-        func last(_ kinds: String...) -> ToldEvent? { events.last { kinds.contains($0.kind) } }
+        func last(_ kinds: String...) -> PostedEvent? { events.last { kinds.contains($0.kind) } }
         for subscription in try entitlements(of: account, at: date).subscriptions {
             let isCancelled = last("cancelled", "uncancelled")?.kind == "cancelled"
             // What was signed before the newest period was bought says nothing of it.

@@ -69,8 +69,8 @@ import Testing
             race.run([
                 { try ledgers[0].record(notifications[number], at: day(1)) },
                 {
-                    let told = try ledgers[1].outcomes(evidence, for: "ben", at: day(1))
-                    outcomes.withLock { $0 = told }
+                    let found = try ledgers[1].outcomes(evidence, for: "ben", at: day(1))
+                    outcomes.withLock { $0 = found }
                 },
             ])
             #expect(outcomes.withLock { $0 } == [.belongsToAnother])
@@ -310,8 +310,8 @@ import Testing
                         answers.withLock { $0.append(answer) }
                     }
                 })
-            let told = answers.withLock { $0 }
-            #expect(Set(told.map(\.name.transactionID)).count == 1 && told.count { !$0.isRepeated } == 1, "\(number)")
+            let all = answers.withLock { $0 }
+            #expect(Set(all.map(\.name.transactionID)).count == 1 && all.count { !$0.isRepeated } == 1, "\(number)")
         }
         #expect(try race.ledgers[0].events().count == Self.count)
         try race.finish(place)

@@ -111,7 +111,7 @@ struct ReceiptRoutesTests {
         }
     }
 
-    @Test func `a stranger is told what was found, and nothing of what the server accepts`() throws {
+    @Test func `a stranger learns what was found, and nothing of what the server accepts`() throws {
         let table = try table {
             $0.policy.maximumAge = .seconds(86_400)
             $0.policy.appAppleID = "1234567890"

@@ -23,12 +23,12 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `an id that Apple does not know is asked about six times in 103 hours, and then told with its signer`(
+    func `an id that Apple does not know is asked about six times in 103 hours, and then reported with its signer`(
         _ place: Place
     ) throws {
         let shop = try Shop(place)
         // Apple knows another transaction: key, app and host are right.
-        try shop.unheard()
+        try shop.unnotified()
         let forged = try forge(shop)
         let id = try #require(forged.transactionIDs.first)
         #expect(try shop.ledger.redeem(forged, for: "eve", at: shop.store.now).outcomes.map(\.outcome) == [.granted])
@@ -69,7 +69,7 @@ import Testing
     @Test(arguments: ["{}", #"{"signedTransactionInfo":null}"#, #"{"signedTransactionInfo":"a.b.c"}"#])
     func `an answer that says nothing is no sign that Apple knows any id`(_ answer: String) throws {
         let shop = try Shop(.sqlite)
-        let known = try shop.unheard()
+        let known = try shop.unnotified()
         try shop.run(for: .hours(1))
         #expect(try shop.rows("SELECT 1 FROM confirmations WHERE confirmed_at IS NOT NULL").count == 1)
         let forged = try forge(shop)
@@ -89,7 +89,7 @@ import Testing
 
     @Test func `in the sandbox, unknown ids end in silence`() throws {
         let shop = try Shop(.sqlite, .sandbox)
-        try shop.unheard()
+        try shop.unnotified()
         _ = try shop.ledger.redeem(try forge(shop), for: "eve", at: shop.store.now)
         try shop.run(for: .days(10))
         #expect(try shop.ledger.unknownTransactions().isEmpty && shop.inquiries.isEmpty)
@@ -99,7 +99,7 @@ import Testing
     @Test(arguments: Place.available)
     func `an id that Apple knows late is confirmed`(_ place: Place) throws {
         let shop = try Shop(place)
-        let coins = try shop.unheard()
+        let coins = try shop.unnotified()
         shop.store.inject(.notFound, into: .transactionInfo, count: 4)
         try shop.run(for: .days(3))
         #expect(shop.requests(.transactionInfo) == 5)
@@ -120,7 +120,7 @@ import Testing
         _ fault: FakeFault
     ) throws {
         let shop = try Shop(.sqlite)
-        try shop.unheard()
+        try shop.unnotified()
         shop.store.inject(fault, into: .transactionInfo)
         try shop.run(for: .hours(12))
         #expect(shop.requests(.transactionInfo) == 1)
@@ -133,9 +133,9 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `a refund that Apple tells with its answer is taken back`(_ place: Place) throws {
+    func `a refund in Apple's answer is taken back`(_ place: Place) throws {
         let shop = try Shop(place)
-        let coins = try shop.unheard()
+        let coins = try shop.unnotified()
         shop.isUp.withLock { $0 = false }
         shop.store.change(customer: 1) { $0.refund(coins, at: Shop.start + .seconds(60)) }
         try shop.run(for: .seconds(720))
@@ -187,7 +187,7 @@ import Testing
 
     @Test func `the answer about another transaction recovers nothing`() throws {
         let shop = try Shop(.sqlite)
-        let coins = try shop.unheard()
+        let coins = try shop.unnotified()
         shop.store.inject(.otherTransaction, into: .transactionInfo)
         #expect(recoveryError(shop, .transaction(coins.transactionID)).hasPrefix("refused"))
         #expect(try shop.rows("SELECT 1 FROM evidence").count == 1)
@@ -195,7 +195,7 @@ import Testing
 
     @Test func `a recovery takes its requests from the limit of the hour`() throws {
         let shop = try Shop(.sqlite, requestsPerHour: 1)
-        let coins = try shop.unheard()
+        let coins = try shop.unnotified()
         let id = Reconciler.Recovery.transaction(coins.transactionID)
         #expect(try shop.reconciler.recover(id, of: shop.app).transactionIDs == [coins.transactionID])
         #expect(recoveryError(shop, id) == "budgetSpent")
@@ -349,7 +349,7 @@ import Testing
         #expect(try shop.redeem(second.firstPeriod, for: "ben") == [.granted])
     }
 
-    @Test func `what a recovery granted is told, though the end of its inquiries cannot be recorded`() throws {
+    @Test func `what a recovery granted is answered, though the end of its inquiries cannot be recorded`() throws {
         let shop = try Shop(.sqlite)
         shop.isUp.withLock { $0 = false }
         let coins = shop.store.change(customer: 1) { $0.buyConsumable("coins", at: Shop.start) }

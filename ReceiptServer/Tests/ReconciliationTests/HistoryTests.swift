@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `a period that ended unheard is recorded, not granted, and told once; one that still runs is granted`(
+    func `a period that ended unnotified is recorded, not granted, and reported once; one that still runs is granted`(
         _ place: Place
     ) throws {
         let shop = try Shop(place)
@@ -181,7 +181,7 @@ import Testing
         #expect(try shop.quantity(renewals[0]) == nil && shop.quantity(renewals[1]) == "1")
         _ = try restarted.reconcile(since: Shop.start)
         let ended = shop.found.compactMap { finding in
-            if case .endedUnheard(_, let id) = finding { id } else { nil }
+            if case .endedUnnotified(_, let id) = finding { id } else { nil }
         }
         #expect(ended == [renewals[0].transactionID])
         // It stays until it was listed, even if its receiver is gone.
@@ -284,7 +284,7 @@ import Testing
                 history.subscribe(to: "pro", in: "group", for: .month, at: Shop.start, price: 4990).firstPeriod,
             ]
         }
-        // The notifications are recorded, and have nothing more to tell.
+        // The notifications are recorded, and have nothing more to say.
         shop.store.deliverNotifications()
         for purchase in bought { #expect(try shop.redeem(purchase) == [.granted]) }
         func prices() throws -> [Int64?] {
@@ -349,7 +349,7 @@ import Testing
         _ isAnswered: Bool
     ) throws {
         let shop = try Shop(.sqlite)
-        try shop.unheard()
+        try shop.unnotified()
         shop.isUp.withLock { $0 = true }
         shop.store.change(customer: 2) { _ = $0.buyConsumable("gems", at: Shop.start) }
         shop.store.deliverNotifications()
@@ -380,11 +380,11 @@ import Testing
         let before = try shop.rows("SELECT event FROM outbox").count
         let dry = try shop.another().reconcile(since: Shop.start, dryRun: true)
         #expect(try shop.rows("SELECT event FROM outbox").count == before)
-        let told = dry.events.values.reduce(0, +)
+        let eventCount = dry.events.values.reduce(0, +)
         let counts = dry.counts
         let run = try shop.another().reconcile(since: Shop.start)
-        #expect(try shop.rows("SELECT event FROM outbox").count - before == told, "\(dry.events)")
-        #expect(told > 1 && counts.recovered.values.reduce(0, +) == run.counts.recovered.values.reduce(0, +))
+        #expect(try shop.rows("SELECT event FROM outbox").count - before == eventCount, "\(dry.events)")
+        #expect(eventCount > 1 && counts.recovered.values.reduce(0, +) == run.counts.recovered.values.reduce(0, +))
     }
 
     @Test func `a dry run that Apple does not answer is not complete`() throws {

@@ -12,7 +12,7 @@ import Testing
     /// A purchase with a refund that the ledger does not know.
     private func refunded(_ shop: Shop) throws -> PurchaseHistory.Transaction {
         try shop.reconciler.begin()
-        let coins = try shop.unheard()
+        let coins = try shop.unnotified()
         try shop.run(for: .hours(2))
         #expect(try shop.inquiries.allSatisfy { $0.hasPrefix("history") } && shop.quantity(coins) == "1")
         let date = shop.store.now
@@ -230,7 +230,7 @@ import Testing
         status: Int, body: String
     ) throws {
         let shop = try Shop(.sqlite)
-        let coins = try shop.unheard()
+        let coins = try shop.unnotified()
         shop.stranger.withLock { $0 = { _ in HTTPTransport.Answer(status: status, body: Array(body.utf8)) } }
         shop.tick(for: .hours(3))
         #expect(try shop.rows("SELECT 1 FROM confirmations").isEmpty)
@@ -250,7 +250,7 @@ import Testing
     ])
     func `whatever Retry-After says, an endpoint is asked again within a day, and not at once`(header: String) throws {
         let shop = try Shop(.sqlite)
-        try shop.unheard()
+        try shop.unnotified()
         let count = Guarded(0)
         shop.stranger.withLock { body in
             body = { _ in
@@ -270,7 +270,7 @@ import Testing
         ], [Int64.min, -62_135_596_800_001, -1, 0, 253_402_300_800_000, .max])
     func `dates beyond all calendars are recorded or refused, and harm nobody`(_ member: String, _ date: Int64) throws {
         let shop = try Shop(.sqlite)
-        let coins = try shop.unheard()
+        let coins = try shop.unnotified()
         let subscription = shop.store.change(customer: 1) {
             $0.subscribe(to: "monthly", in: "group", for: .days(30), at: Shop.start)
         }
@@ -321,7 +321,7 @@ import Testing
         #expect(shop.reconciler.stopped.keys.contains(shop.app))
         shop.clockError.withLock { $0 = .zero }
         shop.store.endFaults()
-        let coins = try shop.unheard()
+        let coins = try shop.unnotified()
         let date = shop.store.now
         shop.store.change(customer: 1) { $0.refund(coins, at: date) }
         shop.store.deliverNotifications()
@@ -353,7 +353,7 @@ import Testing
         _ place: Place
     ) throws {
         let shop = try Shop(place)
-        let coins = try shop.unheard()
+        let coins = try shop.unnotified()
         let other = try shop.another()
         let isFirst = Guarded(true)
         shop.onRequest.withLock { [store = shop.store] body in
@@ -385,7 +385,7 @@ import Testing
         throws
     {
         let shop = try Shop(place, sweepsRefunds: true)
-        try shop.unheard()
+        try shop.unnotified()
         let others = shop.store.change(customer: 1) { history in
             (0..<45).map { history.buyConsumable("coins \($0)", at: Shop.start) }
         }
@@ -409,7 +409,7 @@ import Testing
 
     @Test func `refunds without an end are left after 50 pages, until next week`() throws {
         let shop = try Shop(.sqlite, sweepsRefunds: true)
-        try shop.unheard()
+        try shop.unnotified()
         let count = Guarded(0)
         shop.stranger.withLock { body in
             body = { request in

@@ -11,23 +11,24 @@ import Testing
 /// When something is asked, how often, and by whom.
 @Suite struct QueueTests {
     @Test(arguments: Place.available)
-    func `a purchase that no notification told of is asked about once, and one that was heard of is not`(
+    func `a purchase without a notification is asked about once, and one with a notification is not`(
         _ place: Place
     ) throws {
         let shop = try Shop(place)
-        let (unheard, heard, early) = shop.store.change(customer: 1) { history in
+        let (unnotified, notified, early) = shop.store.change(customer: 1) { history in
             (0..<3).map { history.buyConsumable("coins \($0)", at: Shop.start) }
         }.triple
         // Nobody takes the notifications until the first and the last purchase are granted.
         shop.isUp.withLock { $0 = false }
-        #expect(try shop.redeem(unheard) == [.granted] && shop.redeem(heard) == [.granted])
+        #expect(try shop.redeem(unnotified) == [.granted] && shop.redeem(notified) == [.granted])
         #expect(try shop.inquiries.filter { $0.hasPrefix("transaction") }.count == 2)
         let notifications = try #require(shop.store.histories[1]).notifications(through: Shop.start)
-        for notification in notifications where notification.transaction != unheard {
+        for notification in notifications where notification.transaction != unnotified {
             try shop.ledger.record(shop.verified(notification), at: shop.store.now)
         }
         #expect(try shop.redeem(early) == [.granted])
-        #expect(try shop.inquiries.filter { $0.hasPrefix("transaction") } == ["transaction \(unheard.transactionID) 3"])
+        #expect(
+            try shop.inquiries.filter { $0.hasPrefix("transaction") } == ["transaction \(unnotified.transactionID) 3"])
         try shop.run(for: .seconds(479))
         #expect(shop.requests(.transactionInfo) == 0)
         try shop.run(for: .seconds(241))
@@ -35,10 +36,10 @@ import Testing
         try shop.run(for: .days(3))
         #expect(shop.requests(.transactionInfo) == 1)
         let confirmed = try shop.rows("SELECT transaction_id FROM confirmations WHERE confirmed_at IS NOT NULL")
-        #expect(confirmed.contains([unheard.transactionID]))
+        #expect(confirmed.contains([unnotified.transactionID]))
     }
 
-    @Test(arguments: [InquiryPolicy.Confirm.unheard, .all, .none])
+    @Test(arguments: [InquiryPolicy.Confirm.unnotified, .all, .none])
     func `a purchase is confirmed as the policy says`(_ confirm: InquiryPolicy.Confirm) throws {
         let shop = try Shop(.sqlite, confirm: confirm)
         try shop.reconciler.begin()
@@ -46,13 +47,13 @@ import Testing
         shop.store.deliverNotifications()
         #expect(try shop.redeem(coins) == [.granted])
         let expected: [InquiryPolicy.Confirm: [String]] = [
-            .unheard: [], .none: [], .all: ["transaction \(coins.transactionID) 5"],
+            .unnotified: [], .none: [], .all: ["transaction \(coins.transactionID) 5"],
         ]
         #expect(try shop.inquiries.filter { $0.hasPrefix("transaction") } == expected[confirm])
     }
 
     @Test(arguments: [
-        ("unheard", InquiryPolicy.Confirm.unheard), ("all", .all), ("none", .some(.none)), ("sample=0", .unheard),
+        ("unheard", InquiryPolicy.Confirm.unnotified), ("all", .all), ("none", .some(.none)), ("sample=0", .unnotified),
         ("sample=100", .all), ("sample=7", .sample(percent: 7)), ("sample=101", nil), ("sample=", nil),
         ("sample=-1", nil), ("sample=0007", nil), ("sample", nil), ("All", nil), ("", nil),
     ])
@@ -61,14 +62,14 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `of purchases that were heard of, a share is confirmed, whether they were heard of before or after`(
-        _ isHeardFirst: Bool
+    func `of purchases with a notification, a share is confirmed, whether it arrived before or after`(
+        _ isNotifiedFirst: Bool
     ) throws {
         let shop = try Shop(.sqlite, confirm: .sample(percent: 50))
         let purchases = shop.store.change(customer: 1) { history in
             (0..<100).map { history.buyConsumable("coins \($0)", at: Shop.start) }
         }
-        if isHeardFirst { shop.store.deliverNotifications() }
+        if isNotifiedFirst { shop.store.deliverNotifications() }
         for purchase in purchases { #expect(try shop.redeem(purchase) == [.granted]) }
         shop.store.deliverNotifications()
         let asked = try shop.inquiries.filter { $0.hasPrefix("transaction") }
@@ -128,7 +129,7 @@ import Testing
     @Test(arguments: Place.available)
     func `an inquiry of a server that has crashed is asked by another after its lease`(_ place: Place) throws {
         let shop = try Shop(place)
-        try shop.unheard()
+        try shop.unnotified()
         shop.store.setClock(Shop.start + .seconds(900))
         func take(_ now: Instant) throws -> [Inquiry] {
             try shop.ledger.takeInquiries(
@@ -150,7 +151,7 @@ import Testing
         _ place: Place, limit: Int
     ) throws {
         let shop = try Shop(place)
-        for _ in 0..<9 { try shop.unheard() }
+        for _ in 0..<9 { try shop.unnotified() }
         let now = Shop.start + .seconds(900)
         func take() throws -> [Inquiry] {
             try shop.ledger.takeInquiries(
@@ -192,7 +193,7 @@ import Testing
 
     @Test func `while Apple is away, it is asked once a minute, whatever is to be asked`() throws {
         let shop = try Shop(.sqlite)
-        for _ in 0..<30 { try shop.unheard() }
+        for _ in 0..<30 { try shop.unnotified() }
         shop.store.setClock(Shop.start + .seconds(900))
         shop.store.inject(.internalError, into: .transactionInfo, count: 10_000)
         try shop.run(for: .seconds(1200))
@@ -204,7 +205,7 @@ import Testing
 
     @Test func `while Apple is away, an id that is none is no answer of Apple's`() throws {
         let shop = try Shop(.sqlite)
-        for _ in 0..<40 { try shop.unheard() }
+        for _ in 0..<40 { try shop.unnotified() }
         shop.store.setClock(Shop.start + .seconds(900))
         shop.store.inject(.internalError, into: .transactionInfo, count: 10_000)
         for _ in 0..<10 {
@@ -218,7 +219,7 @@ import Testing
 
     @Test func `when Apple asks to wait, nothing of the kind is asked before the time is over`() throws {
         let shop = try Shop(.sqlite)
-        for _ in 0..<12 { try shop.unheard() }
+        for _ in 0..<12 { try shop.unnotified() }
         shop.store.setClock(Shop.start + .seconds(900))
         shop.store.inject(.rateLimitWithoutHeader, into: .transactionInfo, count: 1)
         try shop.run(for: .seconds(59))
@@ -229,7 +230,7 @@ import Testing
 
     @Test func `attempts are put off longer each time, and an inquiry is given up after 20`() throws {
         let shop = try Shop(.sqlite)
-        let coins = try shop.unheard()
+        let coins = try shop.unnotified()
         shop.store.inject(.internalError, into: .transactionInfo, count: 1000)
         try shop.run(for: .days(30))
         #expect(shop.requests(.transactionInfo) == 20)
@@ -242,7 +243,7 @@ import Testing
 
     @Test func `an inquiry whose answers are refused is given up after 20`() throws {
         let shop = try Shop(.sqlite)
-        let coins = try shop.unheard()
+        let coins = try shop.unnotified()
         shop.store.inject(.changedSignature, into: .transactionInfo, count: 1000)
         try shop.run(for: .days(60))
         #expect(shop.requests(.transactionInfo) == 20)
@@ -251,7 +252,7 @@ import Testing
 
     @Test func `another server does not ask what Apple has put off`() throws {
         let shop = try Shop(.sqlite)
-        try shop.unheard()
+        try shop.unnotified()
         shop.store.setClock(Shop.start + .seconds(900))
         shop.store.inject(.rateLimitWithoutHeader, into: .transactionInfo, count: 1)
         while case .asked = shop.reconciler.runOnce() {}
@@ -276,7 +277,7 @@ import Testing
     @Test(arguments: [FakeFault.rateLimit, .rateLimitSeconds, .rateLimitPast, .rateLimitWithoutHeader])
     func `an endpoint that Apple limits is left alone, and its inquiries are not used up`(_ fault: FakeFault) throws {
         let shop = try Shop(.sqlite)
-        try shop.unheard()
+        try shop.unnotified()
         shop.store.inject(fault, into: .transactionInfo, count: 30)
         try shop.run(for: .hours(2))
         #expect(shop.requests(.transactionInfo) == 31)
@@ -337,8 +338,8 @@ import Testing
     }
 
     @Test(arguments: [(30, false), (3600, true), (-3600, true)] as [(Int64, Bool)])
-    func `where a token is refused, a clock that is more than a minute wrong is told`(
-        _ seconds: Int64, _ isTold: Bool
+    func `where a token is refused, a clock that is more than a minute wrong is reported`(
+        _ seconds: Int64, _ isReported: Bool
     ) throws {
         let shop = try Shop(.sqlite)
         shop.clockError.withLock { $0 = .seconds(seconds) }
@@ -346,12 +347,12 @@ import Testing
             body = { _ in HTTPTransport.Answer(status: 401, body: [], retryAfter: nil, date: store.now) }
         }
         _ = try? shop.reconciler.recover(.transaction("999000000000001"), of: shop.app)
-        #expect(shop.found.contains { if case .clockSkew = $0 { true } else { false } } == isTold)
+        #expect(shop.found.contains { if case .clockSkew = $0 { true } else { false } } == isReported)
     }
 
     @Test func `an inquiry whose time would be over before its answer is left to another server`() throws {
         let shop = try Shop(.sqlite)
-        for _ in 0..<4 { try shop.unheard() }
+        for _ in 0..<4 { try shop.unnotified() }
         shop.store.setClock(Shop.start + .seconds(900))
         let count = Guarded(0)
         shop.onRequest.withLock { [store = shop.store] body in
@@ -417,7 +418,7 @@ import Testing
     }
 
     @Test(arguments: 1...5)
-    func `what Apple says of a subscription, and the ledger does not, is told`(_ status: Int) throws {
+    func `what Apple says of a subscription, and the ledger does not, is reported`(_ status: Int) throws {
         let shop = try Shop(.sqlite)
         let subscription = shop.store.change(customer: 1) {
             $0.subscribe(to: "monthly", in: "group", for: .days(30), at: Shop.start)
@@ -433,13 +434,13 @@ import Testing
             """
         shop.stranger.withLock { $0 = { _ in HTTPTransport.Answer(status: 200, body: Array(answer.utf8)) } }
         _ = try shop.reconciler.reconcile(account: "anna")
-        let isTold = shop.found.contains { if case .statusMismatch = $0 { true } else { false } }
+        let isReported = shop.found.contains { if case .statusMismatch = $0 { true } else { false } }
         // It is active; in a grace period, it would be.
-        #expect(isTold == ![1, 4].contains(status))
+        #expect(isReported == ![1, 4].contains(status))
     }
 
     @Test(arguments: Place.available)
-    func `a renewal that nobody told of is asked about when the period ends`(_ place: Place) throws {
+    func `a renewal without a notification is asked about when the period ends`(_ place: Place) throws {
         let shop = try Shop(place)
         let subscription = shop.store.change(customer: 1) {
             $0.subscribe(to: "monthly", in: "group", for: .days(30), at: Shop.start)

@@ -10,16 +10,16 @@ import Sampling
 import SeededRandom
 import Testing
 
-/// Whatever faults: once they end, a ledger that asks has what a ledger has that heard everything.
+/// Whatever faults: once they end, a ledger that asks has what a ledger has that missed nothing.
 @Suite struct RandomReconciliationTests {
     /// The customers of one shop.
     private static let customerCount = 25
 
-    /// A simulation that failed, by the seed that it told: `RECEIPT_SIMULATION=SEED scripts/test Reconciliation`.
+    /// A simulation that failed, by the seed that it printed: `RECEIPT_SIMULATION=SEED scripts/test Reconciliation`.
     private static let seed = ProcessInfo.processInfo.environment["RECEIPT_SIMULATION"].flatMap { UInt64($0) }
 
     @Test(arguments: Place.available)
-    func `once faults end, a ledger that asks has what one has that heard everything`(_ place: Place) throws {
+    func `once faults end, a ledger that asks has what one has that missed nothing`(_ place: Place) throws {
         var generator = SeededGenerator("reconciliation, \(place)")
         let count = Self.seed != nil ? Self.customerCount : Sampling.count("reconciliations")
         var totals = Simulation.Totals()
@@ -44,7 +44,7 @@ import Testing
 private final class Simulation {
     struct Totals: CustomStringConvertible {
         var notifications = 0, lost = 0, recovered = 0, inGaps = 0
-        var requests = 0, faults = 0, grants = 0, endedUnheard = 0
+        var requests = 0, faults = 0, grants = 0, endedUnnotified = 0
 
         mutating func add(_ other: Totals) {
             notifications += other.notifications
@@ -54,14 +54,14 @@ private final class Simulation {
             requests += other.requests
             faults += other.faults
             grants += other.grants
-            endedUnheard += other.endedUnheard
+            endedUnnotified += other.endedUnnotified
         }
 
         var description: String {
             """
             \(notifications) notifications of which \(lost) were lost, \(recovered) came back and \(inGaps) are in \
             named gaps; \(requests) requests, \(faults) of them without an answer; \(grants) grants are equal, and \
-            \(endedUnheard) periods ended unheard of
+            \(endedUnnotified) periods ended without a notification
             """
         }
     }
@@ -131,7 +131,7 @@ private final class Simulation {
         reference = try PurchaseLedger(LedgerLocation(locations[1]).open(), policy, at: now)
         policy.inquiries = InquiryPolicy(apps: [app])
         policy.inquiries?.confirm =
-            [.unheard, .all, .none, .sample(percent: 30)].randomElement(using: &generator) ?? .unheard
+            [.unnotified, .all, .none, .sample(percent: 30)].randomElement(using: &generator) ?? .unnotified
         subject = try PurchaseLedger(LedgerLocation(locations[0]).open(), policy, at: now)
         var clientOptions = AppStoreServerClient.Options()
         clientOptions.clock = { store.now }
@@ -219,7 +219,7 @@ private final class Simulation {
             try both { try $0.token(for: "anna \(customer)", storing: token(customer), at: now) }
         }
         for _ in 0..<Int.random(in: 20...60, using: &generator) {
-            // What Apple signs in one millisecond has no order, and a revocation counts until something newer is heard.
+            // What Apple signs in one millisecond has no order, and a revocation counts until something newer arrives.
             now = now + .milliseconds(1)
             store.setClock(now)
             let customer = Int.random(in: customers, using: &generator)
@@ -375,8 +375,8 @@ private final class Simulation {
         compareRequests()
     }
 
-    /// Owners and quantities are equal, but for what is in a gap, and for periods that began and ended while nothing
-    /// was heard of them.
+    /// Owners and quantities are equal, but for what is in a gap, and for periods that began and ended without a
+    /// notification.
     private func compareGrants(_ missing: [String: Instant]) throws {
         let affected = try affectedCustomers(missing)
         func rows(_ ledger: PurchaseLedger) throws -> [String: [String]] {
@@ -400,21 +400,21 @@ private final class Simulation {
         }
         let (myOwners, otherOwners) = (try owners(subject), try owners(reference))
         let recorded = Set(try Self.texts(subject, "SELECT transaction_id FROM evidence").map(\.[0]))
-        func isUnheard(_ id: String, _ row: [String]) -> Bool {
+        func isUnnotified(_ id: String, _ row: [String]) -> Bool {
             mine[id] == nil && Int64(row[2]).map { $0 <= now.millisecondsSince1970 } ?? false
         }
-        let unheard = others.filter { !affected.contains($0.key) && isUnheard($0.key, $0.value) }
-        totals.endedUnheard += unheard.count
-        for id in unheard.keys { #expect(recorded.contains(id), "seed \(seed): nothing says that there was \(id)") }
+        let unnotified = others.filter { !affected.contains($0.key) && isUnnotified($0.key, $0.value) }
+        totals.endedUnnotified += unnotified.count
+        for id in unnotified.keys { #expect(recorded.contains(id), "seed \(seed): nothing says that there was \(id)") }
         // The account of a period's token owns the subscription once the period was granted. Until then, whoever brings
         // an ended one does.
         let transactions = hasTokens ? store.histories.values.flatMap(\.transactions) : []
-        let claimed = Set(transactions.filter { unheard[$0.transactionID] != nil }.map(\.originalTransactionID))
+        let claimed = Set(transactions.filter { unnotified[$0.transactionID] != nil }.map(\.originalTransactionID))
         var free: [String: Set<String>] = [:]
         for transaction in transactions where claimed.contains(transaction.originalTransactionID) {
             free[transaction.transactionID] = accounts[transaction.originalTransactionID] ?? []
         }
-        for (id, row) in others where !affected.contains(id) && unheard[id] == nil {
+        for (id, row) in others where !affected.contains(id) && unnotified[id] == nil {
             // Without an owner, nobody is granted anything.
             if free[id] != nil, myOwners[id] == nil, mine[id] == nil { continue }
             let account = free[id] == nil ? row[0] : myOwners[id]

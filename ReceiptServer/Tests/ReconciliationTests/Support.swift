@@ -84,7 +84,7 @@ final class Shop: Sendable {
     }
 
     init(
-        _ place: Place, _ environment: AppStoreEnvironment = .production, confirm: InquiryPolicy.Confirm = .unheard,
+        _ place: Place, _ environment: AppStoreEnvironment = .production, confirm: InquiryPolicy.Confirm = .unnotified,
         requestsPerHour: Int = AppleApp.defaultRequestsPerHour, sweepsRefunds: Bool = false, orders: Bool = false
     ) throws {
         let receiver = Receiver()
@@ -123,7 +123,7 @@ final class Shop: Sendable {
     }
 
     static func ledger(
-        _ location: Place.Location, _ store: FakeAppStore, _ confirm: InquiryPolicy.Confirm = .unheard,
+        _ location: Place.Location, _ store: FakeAppStore, _ confirm: InquiryPolicy.Confirm = .unnotified,
         _ sweepsRefunds: Bool = false, _ orders: Bool = false
     ) throws -> PurchaseLedger {
         var policy = LedgerPolicy()
@@ -232,7 +232,7 @@ final class Shop: Sendable {
 
     /// A granted consumable without a notification.
     @discardableResult
-    func unheard() throws -> PurchaseHistory.Transaction {
+    func unnotified() throws -> PurchaseHistory.Transaction {
         isUp.withLock { $0 = false }
         let coins = store.change(customer: 1) { $0.buyConsumable("coins", at: Self.start) }
         #expect(try redeem(coins) == [.granted])

@@ -20,7 +20,7 @@ import TrialSupport
         let notice: String
         let story: String
         /// The receiver and the contents of the event that the act made.
-        let told: [String]
+        let posted: [String]
         /// `nil` where none is needed.
         let back: (act: Act, fields: [String: String])?
     }
@@ -29,23 +29,24 @@ import TrialSupport
         Row(
             act: .setQuantity, fields: ["quantity": "7"], notice: "The quantity is now 7; it was 3.",
             story: "Support set the quantity of anna from 3 to 7. Reason: because of set-quantity",
-            told: ["anna adjusted 3 7"], back: (.followApple, [:])),
+            posted: ["anna adjusted 3 7"], back: (.followApple, [:])),
         Row(
             act: .followApple, first: [(.setQuantity, ["quantity": "7"])], notice: "The quantity is now 3; it was 7.",
             story: "Support set the quantity of anna from 7 to 3. Reason: because of follow-apple",
-            told: ["anna adjusted 7 3"], back: (.setQuantity, ["quantity": "7"])),
+            posted: ["anna adjusted 7 3"], back: (.setQuantity, ["quantity": "7"])),
         Row(
             act: .transfer, fields: ["to": "ben"], notice: "Purchases transferred to ben: 1.",
             story: "Transferred from anna to ben. Reason: because of transfer",
-            told: ["anna revoked 3 0", "ben granted 0 3"], back: (.transfer, ["account": "ben", "to": "anna"])),
+            posted: ["anna revoked 3 0", "ben granted 0 3"], back: (.transfer, ["account": "ben", "to": "anna"])),
         Row(
             act: .grantProduct, fields: ["product": "com.example.app.gift", "quantity": "2"],
             notice: "Granted under the id support-",
-            story: "Support granted anna the quantity 2. Reason: because of grant-product", told: ["anna granted 0 2"],
-            back: (.setQuantity, ["quantity": "0"])),
+            story: "Support granted anna the quantity 2. Reason: because of grant-product",
+            posted: ["anna granted 0 2"], back: (.setQuantity, ["quantity": "0"])),
         Row(
             act: .sendAgain, notice: "The event is sent again.",
-            story: "Support sent an event again. Reason: because of send-again", told: ["anna granted 0 3"], back: nil),
+            story: "Support sent an event again. Reason: because of send-again",
+            posted: ["anna granted 0 3"], back: nil),
     ]
 
     private func fixture() throws -> DeskFixture {
@@ -56,16 +57,16 @@ import TrialSupport
 
     /// Has the backend take all events, and returns them: account, kind, and quantities.
     private func deliver(_ desk: DeskFixture) throws -> [String] {
-        var told: [String] = []
+        var posted: [String] = []
         while true {
             let events = try desk.ledger.takeEvents(limit: 9, lease: .seconds(1), at: desk.date)
-            if events.isEmpty { return told.sorted() }
+            if events.isEmpty { return posted.sorted() }
             for event in events { try desk.ledger.record([(event, nil)], maximumAttempts: 3, at: desk.date) }
             let ids = Set(events.map(\.id))
             for account in ["anna", "ben"] {
                 for case .event(let fact) in try desk.ledger.history(of: account)?.entries.map(\.fact) ?? []
                 where ids.contains(fact.id) {
-                    told.append("\(account) \(fact.kind) \(fact.previousQuantity) \(fact.quantity)")
+                    posted.append("\(account) \(fact.kind) \(fact.previousQuantity) \(fact.quantity)")
                 }
             }
         }
@@ -86,7 +87,7 @@ import TrialSupport
     }
 
     @Test(arguments: rows.indices)
-    func `an act is done, told as an event, in the story with its reason, and has a way back`(index: Int) throws {
+    func `an act is done, posted as an event, in the story with its reason, and has a way back`(index: Int) throws {
         let row = Self.rows[index]
         let desk = try fixture()
         let browser = try desk.browser(DeskFixture.everything)
@@ -99,7 +100,7 @@ import TrialSupport
         #expect(page.contains(row.notice) && page.contains(row.story), "\(page)")
         // The first account that was granted it stays in the story.
         #expect(page.contains("Granted to anna:"), "\(page)")
-        #expect(try deliver(desk) == row.told)
+        #expect(try deliver(desk) == row.posted)
         // In the history of the account, too.
         #expect(try words(browser.search("anna")).contains(row.story))
         guard let back = row.back else { return }

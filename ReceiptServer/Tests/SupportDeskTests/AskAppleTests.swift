@@ -43,7 +43,7 @@ import TrialSupport
         store.change(customer: 1) { $0.refund(transaction, at: date) }
     }
 
-    @Test func `a refund of which no notification came is recorded, told, and in the story with the reason`() throws {
+    @Test func `a refund without a notification is recorded, notified, and in the story with the reason`() throws {
         let coins = try granted()
         refund(coins)
         #expect(try words(browser.search(coins.transactionID)).contains("anna has it: 3 × coins."))
@@ -61,7 +61,7 @@ import TrialSupport
         #expect(story.acts.map(\.answer) == ["recorded"] && story.acts.map(\.account) == ["anna"])
         // In the history of the account, too.
         #expect(try words(browser.search("anna")).contains("Support asked Apple. Reason: because of ask-apple"))
-        // Apple says it again: there is nothing new to tell.
+        // Apple says it again: there is nothing new to notify.
         _ = try browser.act(.askApple, coins.transactionID)
         #expect(try desk.story(coins.transactionID)?.events.count == 2)
     }

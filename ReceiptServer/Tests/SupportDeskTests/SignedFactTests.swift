@@ -43,7 +43,7 @@ import TrialSupport
         "每个席位的平均价格： 4.99 USD 。 App Store 国家或地区： USA 。 全部 8 个席位： 39.92 USD （Apple 说明不可用于收入对账）。"
 
     @Test(arguments: [("en", Self.priceInEnglish), ("zh-Hans", Self.priceInChinese)])
-    func `a price is told with the purchase, and in the account`(language: String, sentence: String) throws {
+    func `a price is shown with the purchase, and in the account`(language: String, sentence: String) throws {
         let desk = try DeskFixture()
         try desk.redeem(seats(desk), for: "anna")
         // A receipt that was signed later says no price.
@@ -81,7 +81,7 @@ import TrialSupport
     ]
 
     @Test(arguments: states)
-    func `a renewal is told with the purchase, and in the account`(language: String, says: [String]) throws {
+    func `a renewal is shown with the purchase, and in the account`(language: String, says: [String]) throws {
         let desk = try DeskFixture()
         try desk.redeem(seats(desk), for: "anna")
         for text in [id, "anna"] {

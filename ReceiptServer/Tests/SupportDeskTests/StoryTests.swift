@@ -10,12 +10,12 @@ import TrialSupport
 @Suite(.serialized) struct StoryTests {
     private let id = "340000000000001"
 
-    /// Granted to 安娜 at 00:12 in Beijing, told, tried by ben, and refunded eight minutes later.
-    private func refunded(isGrantTold: Bool = true) throws -> DeskFixture {
+    /// Granted to 安娜 at 00:12 in Beijing, delivered, tried by ben, and refunded eight minutes later.
+    private func refunded(isGrantDelivered: Bool = true) throws -> DeskFixture {
         let desk = try DeskFixture()
         let coins = try desk.coins(id)
         try desk.redeem(coins, for: "安娜")
-        if isGrantTold {
+        if isGrantDelivered {
             for event in try desk.ledger.takeEvents(limit: 9, lease: .seconds(1), at: desk.date) {
                 try desk.ledger.record([(event, nil)], maximumAttempts: 3, at: desk.date)
             }
@@ -33,7 +33,7 @@ import TrialSupport
         return desk
     }
 
-    @Test func `a story has who was granted it, who else tried, the refund, and what the backend was told`() throws {
+    @Test func `a story has who was granted it, who else tried, the refund, and what the backend was sent`() throws {
         let desk = try refunded()
         let browser = try desk.browser()
         let saved = try browser.post("/settings", [("language", "en"), ("zone", "Asia/Shanghai")])
@@ -47,7 +47,7 @@ import TrialSupport
         let inOrder = [
             "Apple refunded or revoked it 2025-06-21 00:20:00 +08:00", "Nobody has it now.",
             "ben sent it, too. The answer: It belongs to another account, which sent it first.",
-            "What happened, the newest first", "Your backend has not been told yet, sequence",
+            "What happened, the newest first", "Your backend has not been notified yet, sequence",
             "安娜 has 0, and had 3: it was taken back.", "Apple's notification REFUND arrived.",
             "Refunded or revoked by Apple.", "ben sent it. The answer:",
             "2025-06-21 00:12:00 +08:00 (2025-06-20 16:12:00 UTC) Granted to 安娜: 3 × com.example.app.coins.",
@@ -59,7 +59,7 @@ import TrialSupport
             rest = rest[place.upperBound...]
         }
         // The first event was delivered.
-        #expect(story.contains("Your backend was told, sequence"))
+        #expect(story.contains("Your backend was notified, sequence"))
         // Whatever the customer has leads to it.
         let line = #"{"request":"request-of-ben","transactions":"340000000000001 belongs-to-another"}"#
         for text in [line, try desk.coins(id), "the receipt \(try desk.coins(id)) of ben", "  \(id)\n"] {
@@ -93,7 +93,7 @@ import TrialSupport
         ("en", "Its length is unknown, so it has no end", "card, without an end: its length is unknown"),
         ("zh-Hans", "期限未知，因此没有到期时间", "期限未知，没有到期时间（"),
     ])
-    func `a subscription without a stated length is told as one without an end`(
+    func `a subscription without a stated length is shown as one without an end`(
         language: String, story: String, item: String
     ) throws {
         let desk = try DeskFixture()
@@ -132,11 +132,11 @@ import TrialSupport
     }
 
     @Test(arguments: [
-        (true, "Your backend has not been told yet: the event waits for delivery."),
-        (false, "Your backend has not been told yet: 2 events wait for delivery."),
+        (true, "Your backend has not been notified yet: the event waits for delivery."),
+        (false, "Your backend has not been notified yet: 2 events wait for delivery."),
     ])
-    func `of events that wait, the answer has the number`(isGrantTold: Bool, sentence: String) throws {
-        let browser = try refunded(isGrantTold: isGrantTold).browser()
+    func `of events that wait, the answer has the number`(isGrantDelivered: Bool, sentence: String) throws {
+        let browser = try refunded(isGrantDelivered: isGrantDelivered).browser()
         #expect(try words(browser.post("/search", [("text", id)]).text).contains(sentence))
     }
 
@@ -145,7 +145,7 @@ import TrialSupport
             (86_399, "anna has it: com.example.app.coins, until"),
             (86_400, "anna had it: com.example.app.coins. The period ended"),
         ] as [(Int64, String)])
-    func `a period is told as running until its end, and as over from then on`(seconds: Int64, sentence: String) throws
+    func `a period is shown as running until its end, and as over from then on`(seconds: Int64, sentence: String) throws
     {
         let desk = try DeskFixture()
         let period = try desk.coins(id) {
@@ -159,7 +159,7 @@ import TrialSupport
         #expect(!story.contains("nobody paid"))
     }
 
-    @Test func `a purchase of the sandbox is told as one for which nobody paid`() throws {
+    @Test func `a purchase of the sandbox is shown as one for which nobody paid`() throws {
         let desk = try DeskFixture()
         let verifier = try AppStoreVerifier(
             bundleID: MintedEvidence.bundleID, environments: [.sandbox], trust: desk.evidence.trust)
@@ -169,7 +169,7 @@ import TrialSupport
         #expect(story.contains("It is from the sandbox, in which apps are tested: nobody paid."), "\(story)")
     }
 
-    @Test func `an assigned seat is told as one, and its end, too`() throws {
+    @Test func `an assigned seat is shown as one, and its end, too`() throws {
         let desk = try DeskFixture()
         for isRevoked in [false, true] {
             let seat = try desk.coins(id) {
@@ -186,7 +186,7 @@ import TrialSupport
         }
     }
 
-    @Test func `the seats of a transaction are told, less those that were refunded`() throws {
+    @Test func `the seats of a transaction are shown, less those that were refunded`() throws {
         let desk = try DeskFixture()
         let seats = try desk.coins(id) {
             ($0.productType, $0.quantity) = (.autoRenewableSubscription, 8)
@@ -290,7 +290,7 @@ import TrialSupport
         #expect(!words(order).contains("ask the customer for the order id"))
     }
 
-    @Test func `of a refusal whose evidence was not kept, the request tells what it means and what staff do`() throws {
+    @Test func `of a refusal whose evidence was not kept, the request shows what it means and what staff do`() throws {
         let desk = try DeskFixture()
         let browser = try desk.browser()
         let forged = try Data(desk.evidence.receipt(isForged: true)).base64EncodedString()

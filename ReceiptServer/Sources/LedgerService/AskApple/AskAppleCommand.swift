@@ -20,7 +20,7 @@ package struct AskAppleCommand {
                 "Change nothing but the number of requests to Apple. Count what is missing, and what would change."),
             .init(
                 "--ended", "",
-                "Ask nothing. List the periods that ended before the ledger heard of them, and that were not listed before."
+                "Ask nothing. List the periods that ended before the ledger knew of them, and that were not listed before."
             ),
         ]
 

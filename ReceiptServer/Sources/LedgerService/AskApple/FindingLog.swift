@@ -34,7 +34,7 @@ final class FindingLog: Sendable {
         case .swallowed(let app, let type, let uuid):
             guard isNews("swallowed \(name(app)) \(type)") else { return }
             log.write(.error, "notification-swallowed", members(app) + [("type", .text(type))] + named("uuid", uuid))
-        case .endedUnheard(let app, let id):
+        case .endedUnnotified(let app, let id):
             log.write(.warning, "period-ended-unheard", members(app) + [("transaction_id", .text(id))])
         case .failed(let inquiry, let failure):
             log.write(

@@ -194,7 +194,7 @@ package struct LedgerImport {
             try lock.hold()
             _ = try ledger.importLines(lines, of: &run, words: words)
             progress = run.progress
-            return run.untold
+            return run.unreported
         }
         try ledger.endImport(run)
         return run.progress
@@ -219,7 +219,7 @@ package struct LedgerImport {
                 )
             }
             if run.progress.lineCount > 0 { print("continues after line \(run.progress.lineCount)", true) }
-            tell(run.untold)
+            printMessages(run.unreported)
             return try ledger.continueImport(run, digest: digest)
         }
         return try ledger.beginImport(of: path, digest: digest, by: by, reason: reason, insteadOf: same + ofPath)
@@ -236,7 +236,7 @@ package struct LedgerImport {
             try trial.copy(about: lines, from: ledger)
             _ = try trial.ledger.importLines(lines, of: &run, words: words)
             progress = run.progress
-            return run.untold
+            return run.unreported
         }
         return run.progress
     }
@@ -312,21 +312,21 @@ package struct LedgerImport {
             let numbers = lines.map(\.number)
             let start = ContinuousClock.now
             let words = try apply(lines.map(\.line), &progress) { [faults] results in
-                let told = zip(numbers, results).flatMap { number, result in
+                let reported = zip(numbers, results).flatMap { number, result in
                     result.messages.map { Message(number: number, text: $0) }
                 }
                 // Merged in the order of the lines.
-                return Self.merged(faults, told).map { "line \($0.number): \($0.text)" }.joined(separator: "\n")
+                return Self.merged(faults, reported).map { "line \($0.number): \($0.text)" }.joined(separator: "\n")
             }
             size.adjust(to: ContinuousClock.now - start)
             // Print while no database lock is held: the reader of the output can be slow.
-            tell(words)
+            printMessages(words)
             if let text = report.text(progress) { print(text, true) }
         }
     }
 
     /// Prints the messages about lines, one on each line.
-    private func tell(_ words: String) {
+    private func printMessages(_ words: String) {
         for line in words.utf8.split(separator: UInt8(ascii: "\n")) { print(String(Substring(line)), true) }
     }
 

@@ -34,7 +34,7 @@ public struct ImportRun: Sendable {
     /// The SHA-256 of the part of the file that has been read.
     public var readDigest: String
     /// The unreported text about the last lines, in case the process ended before it was printed.
-    public internal(set) var untold: String
+    public internal(set) var unreported: String
     /// A value known only to the importing process.
     let holder: String
 
@@ -56,7 +56,7 @@ public struct ImportRun: Sendable {
         (progress.addedCount, progress.knownCount) = (try row.integer(10), try row.integer(11))
         (progress.conflictCount, progress.faultCount) = (try row.integer(12), try row.integer(13))
         (progress.noteCount, progress.trimmedCount) = (try row.integer(14), try row.integer(15))
-        (readDigest, untold, holder) = (try row.text(16), try row.text(17), try row.text(18))
+        (readDigest, unreported, holder) = (try row.text(16), try row.text(17), try row.text(18))
     }
 }
 
@@ -194,7 +194,7 @@ extension PurchaseLedger {
     @available(*, noasync)
     public func endImport(_ run: ImportRun, at now: Instant = .now) throws(LedgerError) {
         var run = run
-        run.untold = ""
+        run.unreported = ""
         try store.write { [run] (connection) throws(LedgerError) in
             try connection.record(run, .complete, at: now)
         }
@@ -217,7 +217,7 @@ extension SQLConnection {
             """,
             [
                 .integer(run.id), .text(run.holder), .text(state.rawValue), SQLValue(now), .text(run.readDigest),
-                .text(run.untold),
+                .text(run.unreported),
             ] + numbers.map(SQLValue.integer))
         guard !rows.isEmpty else {
             throw LedgerError(.importRunning, "another process goes on with this import")

@@ -17,7 +17,7 @@ extension PurchaseLedger {
     ///     results of these lines are added.
     ///   - now: The date of the lines.
     ///   - words: Returns the text to report about the lines, given their results. It is recorded with them as
-    ///     ``ImportRun/untold``: print it when this method returns, and when an interrupted import is resumed.
+    ///     ``ImportRun/unreported``: print it when this method returns, and when an interrupted import is resumed.
     /// - Returns: The result of each line.
     /// - Throws: `import-running` if another process has resumed the import.
     @available(*, noasync)
@@ -34,7 +34,7 @@ extension PurchaseLedger {
             for line in lines { results.append(try batch.add(line)) }
             var run = before
             run.progress.count(results)
-            run.untold = words(results)
+            run.unreported = words(results)
             try connection.record(run, .unfinished, at: now)
             return (results, run, batch.notices)
         }

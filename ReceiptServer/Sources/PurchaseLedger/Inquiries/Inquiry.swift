@@ -39,12 +39,12 @@ package struct InquiryPolicy: Sendable {
         /// key can sign notifications, too.
         case sample(percent: Int)
 
-        package static let unheard = sample(percent: 0)
+        package static let unnotified = sample(percent: 0)
         package static let all = sample(percent: 100)
 
         /// Parses `unheard`, `all`, `none` or `sample=PERCENT`.
         package init?(_ text: String) {
-            let words: [(name: String, confirm: Confirm)] = [("unheard", .unheard), ("all", .all), ("none", .none)]
+            let words: [(name: String, confirm: Confirm)] = [("unheard", .unnotified), ("all", .all), ("none", .none)]
             if let word = words.first(where: { $0.name.hasSameBytes(as: text) }) {
                 self = word.confirm
                 return
@@ -59,7 +59,7 @@ package struct InquiryPolicy: Sendable {
         }
     }
 
-    package var confirm = Confirm.unheard
+    package var confirm = Confirm.unnotified
     /// Whether to request, every week, the refunds of customers who bought something in the last 90 days.
     package var sweepsRefunds = false
     /// The apps to make inquiries about.
@@ -88,7 +88,7 @@ package struct Inquiry: Sendable {
         /// The period of a subscription is ending without evidence of a renewal.
         case ending
         /// A purchase was granted, and no notification has mentioned it.
-        case unheard
+        case unnotified = "unheard"
         /// The client submitted something that was not granted.
         case disputed
         /// A purchase was granted.
@@ -157,7 +157,7 @@ struct NewInquiry {
         switch reason {
         case .notifications: 0
         case .ending: 2
-        case .unheard: 3
+        case .unnotified: 3
         case .disputed: 4
         case .granted: 5
         case .refundable: 6
@@ -177,7 +177,7 @@ extension InquiryPolicy {
     }
 
     /// The time in which a notification usually follows a grant (Apple: within seconds; seen: 66 minutes).
-    private static let unheardDelay = Duration.seconds(600)
+    private static let unnotifiedDelay = Duration.seconds(600)
     private static let grantedDelay = Duration.seconds(3600)
     private static let disputedDelay = Duration.seconds(60)
     /// The time in which most refunds occur. Apple sets no limit.
@@ -194,8 +194,8 @@ extension InquiryPolicy {
         if cause != .notification {
             inquiries.append(
                 NewInquiry(
-                    key: key, kind: .transaction, reason: .unheard, dueAt: now + Self.spread(Self.unheardDelay, by: key)
-                ))
+                    key: key, kind: .transaction, reason: .unnotified,
+                    dueAt: now + Self.spread(Self.unnotifiedDelay, by: key)))
         }
         if isInSample(surroundings) { inquiries.append(confirmation(of: key, at: now)) }
         return inquiries

@@ -37,7 +37,7 @@ extension PurchaseLedger {
     /// - Returns: Whether the ledger lacked it, and the periods of owned subscriptions that had already ended.
     package func record(
         fromHistory notification: VerifiedNotification, of app: AskedApp, at now: Instant
-    ) throws(LedgerError) -> (isNew: Bool, endedUnheard: [String]) {
+    ) throws(LedgerError) -> (isNew: Bool, endedUnnotified: [String]) {
         let submission = Submission(.notification(notification))
         if notification.isUnnamed {
             let isNew = try store.write { (connection) throws(LedgerError) in
@@ -61,11 +61,11 @@ extension PurchaseLedger {
                 }
                 let settled = try connection.settle(notification, submission, policy, .reconciliation, at: now)
                 for key in keys { try connection.confirm(key, at: now) }
-                return (true, settled.effects.endedUnheard.map(\.transactionID.string), settled.effects.notices)
+                return (true, settled.effects.endedUnnotified.map(\.transactionID.string), settled.effects.notices)
             }
         }
         report(notices)
-        if !isNew, let confirm = policy.inquiries?.confirm, confirm != .unheard, confirm != .none {
+        if !isNew, let confirm = policy.inquiries?.confirm, confirm != .unnotified, confirm != .none {
             // The notification that arrived earlier may have been forged. This one came from Apple.
             let unconfirmed = try store.read { (connection) throws(LedgerError) in
                 var unconfirmed: [TransactionKey] = []

@@ -10,7 +10,7 @@ extension SQLConnection {
             let insert =
                 switch inquiry.reason {
                 case .disputed: InquiryStatement.insertDisputed
-                case .unheard: InquiryStatement.insertUnheard
+                case .unnotified: InquiryStatement.insertUnnotified
                 case .ending: InquiryStatement.insertEnding
                 case .granted, .notifications, .refundable: InquiryStatement.insert
                 }
@@ -35,7 +35,7 @@ extension SQLConnection {
     }
 
     /// Records that a notification has mentioned a transaction, so that no inquiry about it is needed.
-    func heard(
+    func noteNotified(
         _ key: TransactionKey, _ policy: InquiryPolicy, _ surroundings: Surroundings, at now: Instant
     ) throws(LedgerError) {
         guard policy.apps.contains(AskedApp(key)) else { return }
@@ -104,7 +104,7 @@ private enum InquiryStatement {
     static let insert = values + " WHERE 1 = 1 " + earlier
 
     /// Inserts only if no notification has mentioned the transaction.
-    static let insertUnheard =
+    static let insertUnnotified =
         values + """
              WHERE NOT EXISTS (
                 SELECT 1 FROM notifications WHERE notifications.environment = $1 AND notifications.transaction_id = $4)

@@ -28,7 +28,7 @@ extension SQLConnection {
         let inquiries = policy.inquiries?.inquiries(after: effects, cause, policy.surroundings, at: now) ?? []
         try ask(inquiries.filter { !isImport || $0.reason == .ending }, at: now)
         // The account that submits one gets the outcome.
-        if cause != .redeem { for key in effects.endedUnheard { try noteEnded(key, at: now) } }
+        if cause != .redeem { for key in effects.endedUnnotified { try noteEnded(key, at: now) } }
         return posted
     }
 

@@ -40,22 +40,22 @@ extension SQLConnection {
         _ policy: LedgerPolicy, at now: Instant
     ) throws(LedgerError) -> (numbers: [Int64], posted: [LedgerEvent]) {
         // Accounts are locked in one order, after all lineages.
-        let told = Dictionary(grouping: events) { UTF8Bytes($0.account) }.sorted { $0.key < $1.key }
+        let notified = Dictionary(grouping: events) { UTF8Bytes($0.account) }.sorted { $0.key < $1.key }
         // One statement for adjacent accounts with equal numbers of events.
         var runs: [(count: Int, accounts: [String])] = []
-        for (account, events) in told {
+        for (account, events) in notified {
             if runs.last?.count != events.count { runs.append((events.count, [])) }
             runs[runs.count - 1].accounts.append(account.string)
         }
-        let toldAccounts = Set(told.map(\.key))
-        let others = accounts.filter { !toldAccounts.contains(UTF8Bytes($0)) }
+        let notifiedAccounts = Set(notified.map(\.key))
+        let others = accounts.filter { !notifiedAccounts.contains(UTF8Bytes($0)) }
         let locks = runs.isEmpty ? [] : dialect.sharedFloorLock.map { SQLStatement($0, []) }
         // The accounts are locked before their orders: no other transaction closes one of them.
         let closing =
             policy.orders.map { orders in
                 purchases.flatMap { $0.closingOrder(orders, at: now) }
             } ?? []
-        let naming = policy.orders == nil ? [] : told.flatMap { $0.value.flatMap(\.naming) }
+        let naming = policy.orders == nil ? [] : notified.flatMap { $0.value.flatMap(\.naming) }
         let all = try run(
             locks + runs.map { SQLStatement.takingSequences($0.count, of: $0.accounts, at: now, dialect) }
                 + others.map(SQLStatement.sequence) + closing + naming)
@@ -66,7 +66,7 @@ extension SQLConnection {
         for row in numbered.prefix(runs.count).joined() { numbers[UTF8Bytes(try row.text(0))] = try row.integer(1) }
         var posted: [LedgerEvent] = []
         var rows: [[SQLValue]] = []
-        for (account, events) in told {
+        for (account, events) in notified {
             guard let last = numbers[account] else { throw LedgerError(.storeFailed, "no number for an event") }
             for (offset, event) in events.enumerated() {
                 var event = event

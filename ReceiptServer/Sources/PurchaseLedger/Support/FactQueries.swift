@@ -36,14 +36,14 @@ extension SQLConnection {
             FROM outbox \(condition) ORDER BY made_at DESC, id DESC LIMIT \(limit)
             """, parameters
         ).map { (row) throws(LedgerError) in
-            let told: LedgerEvent = try StoredJSON.decode(row.text(3))
+            let event: LedgerEvent = try StoredJSON.decode(row.text(3))
             return EventFact(
-                id: try row.text(0), account: try row.text(1), sequence: try row.integer(2), kind: told.kind.rawValue,
-                cause: told.cause.rawValue,
+                id: try row.text(0), account: try row.text(1), sequence: try row.integer(2), kind: event.kind.rawValue,
+                cause: event.cause.rawValue,
                 name: TransactionName(
-                    environment: told.environment, bundleID: told.bundleID, transactionID: told.transactionID),
-                productID: told.productID, quantity: Int64(told.quantity),
-                previousQuantity: Int64(told.previousQuantity), seats: told.seats.map(Int64.init),
+                    environment: event.environment, bundleID: event.bundleID, transactionID: event.transactionID),
+                productID: event.productID, quantity: Int64(event.quantity),
+                previousQuantity: Int64(event.previousQuantity), seats: event.seats.map(Int64.init),
                 madeAt: try row.date(4),
                 state: EventFact.Delivery(rawValue: try row.text(5)) ?? .pending,
                 attempts: try row.integer(6), failure: try row.optionalText(7))

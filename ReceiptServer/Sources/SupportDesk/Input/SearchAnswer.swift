@@ -88,8 +88,8 @@ struct SearchAnswer {
         }
         try add(findings, desk)
         // Requests that are part of a story are shown there.
-        var told = Set(stories.flatMap(\.attempts).map { UTF8Bytes($0.requestID) })
-        attempts = attempts.filter { told.insert(UTF8Bytes($0.requestID)).inserted }
+        var shown = Set(stories.flatMap(\.attempts).map { UTF8Bytes($0.requestID) })
+        attempts = attempts.filter { shown.insert(UTF8Bytes($0.requestID)).inserted }
         for story in stories { try addEvidence(of: story.attempts, desk) }
         try addEvidence(of: attempts, desk)
         // A text that the ledger knows as a name isn't refused evidence.

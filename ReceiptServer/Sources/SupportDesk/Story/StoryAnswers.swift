@@ -122,14 +122,14 @@ struct StoryAnswers {
 
     private var delivery: [Sentence] {
         guard let event = story.events.max(by: { $0.sequence < $1.sequence }) else {
-            return story.grants.isEmpty ? [] : [Sentence(.nobodyTold)]
+            return story.grants.isEmpty ? [] : [Sentence(.nobodyNotified)]
         }
         let waiting = story.events.count { $0.state == .pending }
         return switch event.state {
-        case .delivered: [Sentence(.toldNow, style: .good)]
+        case .delivered: [Sentence(.notifiedNow, style: .good)]
         case .pending where waiting > 1: [Sentence(.manyWaitNow, .number(waiting), style: .warn)]
         case .pending: [Sentence(.waitingNow, style: .warn)]
-        case .dead: [Sentence(.notToldNow, style: .bad)]
+        case .dead: [Sentence(.notNotifiedNow, style: .bad)]
         }
     }
 

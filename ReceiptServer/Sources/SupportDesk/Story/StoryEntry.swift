@@ -151,11 +151,11 @@ struct StoryEntry {
         let sequence = Slot.code(String(event.sequence))
         var sentences =
             switch event.state {
-            case .delivered: [Sentence(.told, sequence), what]
+            case .delivered: [Sentence(.notified, sequence), what]
             case .pending:
                 [
                     Sentence(.waiting, sequence), what,
-                    Sentence(.triedToTell, .number(Int(clamping: event.attempts))),
+                    Sentence(.triedToNotify, .number(Int(clamping: event.attempts))),
                 ] + (event.failure.map { [Sentence(.becauseOf, .sentence($0))] } ?? [])
             case .dead:
                 [

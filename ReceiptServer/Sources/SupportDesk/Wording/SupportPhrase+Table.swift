@@ -175,16 +175,16 @@ extension SupportPhrase {
                 "It can be granted: no account has sent its evidence. Let the customer open the app again, or restore purchases that are not consumed.",
                 "可以发放：还没有账号提交其凭证。请让用户重新打开 App（未完成的交易会再次送达）；非消耗型商品和订阅也可以恢复购买。"
             )
-        case .toldNow: ("Your backend was told.", "已通知您的后端。")
-        case .notToldNow:
+        case .notifiedNow: ("Your backend was notified.", "已通知您的后端。")
+        case .notNotifiedNow:
             (
                 "The event could not be delivered to your backend. Send it again below.",
                 "未能通知您的后端：事件投递失败。请在下方重新发送。"
             )
-        case .waitingNow: ("Your backend has not been told yet: the event waits for delivery.", "尚未通知您的后端：事件等待投递。")
+        case .waitingNow: ("Your backend has not been notified yet: the event waits for delivery.", "尚未通知您的后端：事件等待投递。")
         case .manyWaitNow:
-            ("Your backend has not been told yet: {0} events wait for delivery.", "尚未通知您的后端：有 {0} 个事件等待投递。")
-        case .nobodyTold:
+            ("Your backend has not been notified yet: {0} events wait for delivery.", "尚未通知您的后端：有 {0} 个事件等待投递。")
+        case .nobodyNotified:
             (
                 "No event is kept: your backend learned it from the answer to its request, or more than 30 days ago, or the grant was imported.",
                 "没有保存事件：后端已由其请求的响应得知，或已超过 30 天，或该发放是导入的。"
@@ -236,10 +236,10 @@ extension SupportPhrase {
         case .sentAgain: ("Support sent an event again. Reason: {0}", "客服重新发送了事件。原因：{0}")
         case .asked: ("Support asked Apple. Reason: {0}", "客服询问了 Apple。原因：{0}")
         case .takenBack: ("An operator took it back from {0}.", "运营人员从 {0} 收回。")
-        case .told: ("Your backend was told, sequence {0}:", "已通知您的后端，序号 {0}：")
-        case .waiting: ("Your backend has not been told yet, sequence {0}:", "尚未通知您的后端，序号 {0}：")
-        case .dead: ("Your backend could not be told, sequence {0}:", "未能通知您的后端，序号 {0}：")
-        case .triedToTell: ("Attempts: {0}.", "尝试次数：{0}。")
+        case .notified: ("Your backend was notified, sequence {0}:", "已通知您的后端，序号 {0}：")
+        case .waiting: ("Your backend has not been notified yet, sequence {0}:", "尚未通知您的后端，序号 {0}：")
+        case .dead: ("Your backend could not be notified, sequence {0}:", "未能通知您的后端，序号 {0}：")
+        case .triedToNotify: ("Attempts: {0}.", "尝试次数：{0}。")
         case .becauseOf: ("The last failure: {0}", "最后一次失败：{0}")
         case .eventGranted: ("{0} has {2}, and had {1}.", "{0} 的数量由 {1} 变为 {2}。")
         case .eventRevoked: ("{0} has {2}, and had {1}: it was taken back.", "{0} 的数量由 {1} 变为 {2}：已收回。")
@@ -256,7 +256,7 @@ extension SupportPhrase {
         case .eventBillingIssue: ("A charge of {0} failed: Apple is retrying.", "{0} 扣款失败：Apple 正在重试扣款。")
         case .eventRecovered: ("{0} was charged after a charge had failed.", "{0} 扣款失败后已成功扣款。")
         case .eventExpired: ("The subscription of {0} ended.", "{0} 的订阅已过期。")
-        case .eventPriceIncrease: ("{0} was told of a price increase.", "{0} 的订阅有涨价，Apple 已通知。")
+        case .eventPriceIncrease: ("{0} was informed of a price increase.", "{0} 的订阅有涨价，Apple 已通知。")
         case .eventProductChange: ("The subscription of {0} renews as another product.", "{0} 的订阅将续订为其他产品。")
         case .eventRenewalExtended: ("The period of {0} was extended.", "{0} 的订阅周期已延长。")
         case .eventRefundRequested: ("{0} asked Apple for a refund.", "{0} 已向 Apple 申请退款。")
@@ -344,11 +344,11 @@ extension SupportPhrase {
         case .needsScope: ("Your token does not have the scope {0}.", "您的令牌没有 {0} 权限。")
         case .reason: ("Reason (recorded)", "原因（会被记录）")
         case .sendAgain: ("Send the event again", "重新发送事件")
-        case .sendAgainAbout: ("Sequence {0}. A backend that was told already ignores it.", "序号 {0}。已收到过的后端会忽略它。")
+        case .sendAgainAbout: ("Sequence {0}. A backend that was notified already ignores it.", "序号 {0}。已收到过的后端会忽略它。")
         case .transfer: ("Transfer to another account", "转移至另一账号")
         case .transferAbout:
             (
-                "{0} loses it with all its renewals, and both accounts are told. The way back is a transfer to the first.",
+                "{0} loses it with all its renewals, and both accounts are notified. The way back is a transfer to the first.",
                 "该购买（订阅则含全部续订）将从 {0} 移走；两个账号的变更都会通知后端。转移回原账号即可撤销。"
             )
         case .to: ("To account", "目标账号")

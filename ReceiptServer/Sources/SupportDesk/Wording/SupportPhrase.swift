@@ -20,16 +20,16 @@ enum SupportPhrase: Words, CaseIterable {
     // The answer
     case transactionStory, appleOrder, has, hasPeriod, renewedNow, hadPeriod, hadBefore, nobodyHas, refundedNow,
         partlyRefundedNow, takenBackNow, sandboxNow, anotherAppNow, forgedNow, adjustedNow, ownsWithoutGrant,
-        decidedNotYet, decidedExpired, decidedRevoked, decidedUpgraded, decidedUnknown, decidedGrantable, toldNow,
-        notToldNow, waitingNow, manyWaitNow, nobodyTold, othersTried, wasTransferredNow, onlyAttempts, confirmed,
-        unconfirmed, lengthUnknownNow
+        decidedNotYet, decidedExpired, decidedRevoked, decidedUpgraded, decidedUnknown, decidedGrantable, notifiedNow,
+        notNotifiedNow, waitingNow, manyWaitNow, nobodyNotified, othersTried, wasTransferredNow, onlyAttempts,
+        confirmed, unconfirmed, lengthUnknownNow
 
     // The story
     case whatHappened, bought, boughtAs, assignedAs, seats, ends, owned, granted, refunded, refundedUndated,
         assignmentRevoked, reasonAppIssue, percent, notificationArrived, tried, triedOften, triedRefused,
         triedRefusedOften, inRequest, transactionIs, transferred, adjusted, gaveProduct, sentAgain, asked, takenBack,
-        told, waiting, dead,
-        triedToTell, becauseOf, eventGranted, eventRevoked, eventRestored, eventAdjusted, eventChanged,
+        notified, waiting, dead,
+        triedToNotify, becauseOf, eventGranted, eventRevoked, eventRestored, eventAdjusted, eventChanged,
         eventConflict, eventCancelled, eventUncancelled, eventBillingIssue, eventRecovered, eventExpired,
         eventPriceIncrease, eventProductChange, eventRenewalExtended, eventRefundRequested, eventRefundDeclined,
         moreEntries

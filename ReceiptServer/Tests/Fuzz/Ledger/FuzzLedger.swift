@@ -64,7 +64,7 @@ private struct FuzzedHistory {
     private var granted: [String: Int] = [:]
     /// The transactions that are refunded as a whole, and those whose refund the ledger knows.
     private var refunded: Set<String> = []
-    private var toldRefunds: Set<String> = []
+    private var notifiedRefunds: Set<String> = []
     /// What was redeemed, for those who send it again after a refund.
     private var earlier: [VerifiedEvidence] = []
 
@@ -123,9 +123,9 @@ private struct FuzzedHistory {
                 }
                 let id = notification.transaction.transactionID
                 if notification == last, refunded.contains(id) {
-                    toldRefunds.insert(id)
+                    notifiedRefunds.insert(id)
                 } else {
-                    toldRefunds.remove(id)
+                    notifiedRefunds.remove(id)
                 }
             }
         case 7: now = now + .seconds(Int64(value) * 86_400)
@@ -155,7 +155,7 @@ private struct FuzzedHistory {
     /// Redeems what Apple signs now.
     private mutating func redeemNew(_ evidence: VerifiedEvidence, for account: Int) throws {
         for id in evidence.purchases.compactMap(\.transactionID) {
-            if refunded.contains(id) { toldRefunds.insert(id) } else { toldRefunds.remove(id) }
+            if refunded.contains(id) { notifiedRefunds.insert(id) } else { notifiedRefunds.remove(id) }
         }
         earlier.append(evidence)
         try redeem(evidence, for: account)
@@ -165,7 +165,7 @@ private struct FuzzedHistory {
         let first = try ledger.redeem(evidence, for: accounts[account], at: now)
         for outcome in first.outcomes {
             let id = outcome.transactionID
-            check(!toldRefunds.contains(id) || outcome.quantity == 0, "\(id) is refunded: \(outcome)")
+            check(!notifiedRefunds.contains(id) || outcome.quantity == 0, "\(id) is refunded: \(outcome)")
             let quantity = transactions.first { $0.transactionID == id }?.quantity ?? 0
             switch outcome.outcome {
             case .granted:
@@ -180,7 +180,7 @@ private struct FuzzedHistory {
             }
         }
         let again = try ledger.redeem(evidence, for: accounts[account], at: now)
-        check(again.sequence == first.sequence, "to ask again tells an event")
+        check(again.sequence == first.sequence, "to ask again posts an event")
         check(again.outcomes.count == first.outcomes.count, "outcomes are lost")
         for (before, after) in zip(first.outcomes, again.outcomes) {
             check(

@@ -54,7 +54,7 @@ final class Balances: @unchecked Sendable {
 
     /// Records an event. If this throws, the ledger delivers it again.
     func apply(_ event: LedgerEvent) throws {
-        // A later version tells of others, too.
+        // A later version reports others, too.
         guard [.granted, .revoked, .restored, .adjusted, .changed, .conflict].contains(event.kind) else { return }
         try lock.withLock {
             try set(
