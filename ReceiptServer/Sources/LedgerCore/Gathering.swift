@@ -201,7 +201,7 @@ extension Lineages {
             structure.transfers.append(
                 Structure.Transfer(
                     lineage: id, from: theirs, to: mine,
-                    reason: "both brought transactions of one purchase before it was known that they are"))
+                    reason: "both submitted transactions of one purchase before it was known that they are"))
         }
     }
 

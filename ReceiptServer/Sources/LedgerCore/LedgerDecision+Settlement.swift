@@ -2,14 +2,13 @@
 import StrictText
 
 extension LedgerDecision {
-    /// Makes the accounts of tokens the owners of what nobody owns, and brings what was granted in line with what the
-    /// evidence says.
+    /// Makes the accounts of tokens the owners of what nobody owns, and reconciles the grants with the evidence.
     package mutating func settle() {
         claimByTokens()
         grantAndRevoke()
     }
 
-    /// Brings what was granted in line with what the evidence says, for all purchases that have an owner.
+    /// Reconciles the grants with the evidence, for all purchases that have an owner.
     ///
     /// - Parameter account: The account for which a line of an import submits it: the backend granted the line's own
     ///   transactions long ago, as they were bought.

@@ -7,7 +7,7 @@ public enum Outcome: String, Codable, Sendable, CaseIterable {
     case granted
     /// The account was granted the purchase before.
     case alreadyYours = "already-yours"
-    /// Another account brought the purchase first.
+    /// Another account submitted the purchase first.
     case belongsToAnother = "belongs-to-another"
     /// The purchase begins later: Apple signs a renewal up to a day before.
     case tooEarly = "too-early"

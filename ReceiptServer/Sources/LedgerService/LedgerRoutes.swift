@@ -408,7 +408,7 @@ private final class OutcomeCounts: @unchecked Sendable {
             outcomes, reasons, attempts,
             MetricFamily(
                 .counter, "receipt_server_owner_conflicts_total",
-                "Purchases with the account token of the account that brought them, which another account owns.",
+                "Purchases with the account token of the account that submitted them, which another account owns.",
                 value: counts.ownerConflicts),
         ]
     }

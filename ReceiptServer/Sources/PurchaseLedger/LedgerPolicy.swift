@@ -15,8 +15,8 @@ public struct LedgerPolicy: Sendable {
     /// The ledger stores with a purchase the type by which it granted it. Grants stay as they are if this changes.
     public var productTypes: ProductCatalog = [:]
 
-    /// How purchases reach accounts by the tokens with which they were made; `nil` to grant each to whoever brings it
-    /// first.
+    /// How purchases reach accounts by the tokens with which they were made; `nil` to grant each to whoever submits
+    /// it first.
     public var orders: OrderPolicy?
     /// Whether events report what becomes of subscriptions and of requests for refunds, too. They change no quantity.
     public var lifecycleEvents = false

@@ -154,8 +154,8 @@ public final class PurchaseLedger: Sendable {
 
     /// Redeems all purchases of evidence for an account.
     ///
-    /// The account becomes the owner of those that nobody has brought before, and of their renewals. A purchase is
-    /// granted if it gives access now.
+    /// The account becomes the owner of those that nobody has submitted before, and of their renewals. A purchase
+    /// is granted if it gives access now.
     ///
     /// - Parameters:
     ///   - evidence: What the client sent, verified.
@@ -165,7 +165,7 @@ public final class PurchaseLedger: Sendable {
     ///     purchase with another token does not become the account's, nor does one without a token if another
     ///     transaction of it, or of its renewals, has another token.
     ///   - idempotencyKey: A text of 1 to 255 bytes that is the same when the request is sent again; `nil` for none.
-    ///     The same key gets the same answer if the account had everything that it brought. Otherwise the request is
+    ///     The same key gets the same answer if the account had everything that it submitted. Otherwise the request is
     ///     decided anew, since its outcomes can change for the better.
     ///   - now: The date of the request.
     /// - Throws: `idempotency-key-reused` if the key belongs to a request of the account for other transactions. The
@@ -182,7 +182,7 @@ public final class PurchaseLedger: Sendable {
 
     /// Redeems several transactions as one piece of evidence: the tokens of all of them count for each.
     ///
-    /// - Parameter related: Transactions that count, too, and that the account does not bring.
+    /// - Parameter related: Transactions that count, too, and that the account does not submit.
     package func redeem(
         _ transactions: [Verified<TransactionInfo>], with related: [Verified<TransactionInfo>], for account: String,
         at now: Instant
@@ -217,9 +217,9 @@ public final class PurchaseLedger: Sendable {
 
     /// Records a notification of Apple's server: refunds, reversals, renewals, grace periods, whatever its type.
     ///
-    /// Notifications may arrive in any order and any number of times. One about purchases that nobody has brought is
-    /// kept for when somebody does. One that names neither an app nor an environment, such as `UNCLAIM_SEATS`, decides
-    /// nothing: at most 1000 are kept, for 30 days.
+    /// Notifications may arrive in any order and any number of times. One about purchases that nobody has submitted
+    /// is kept for when somebody does. One that names neither an app nor an environment, such as `UNCLAIM_SEATS`,
+    /// decides nothing: at most 1000 are kept, for 30 days.
     ///
     /// - Parameters:
     ///   - notification: The verified notification.

@@ -17,7 +17,7 @@ import TrialSupport
         store == "SQLite" ? shop.path("ledger.db") : try PostgreSQLServer.shared.get().makeDatabase()
     }
 
-    /// Purchases of the last days that anna's app brought, each fourth of them refunded since. Apple reached nobody.
+    /// Purchases of the last days that anna's app submitted, each fourth of them refunded since. Apple reached nobody.
     private func sell(_ count: Int, _ shop: AppleShop, _ ledger: PurchaseLedger) throws -> Set<String> {
         var refunded: Set<String> = []
         for number in 0..<count {
@@ -198,8 +198,8 @@ import TrialSupport
         var before: [String: [String]] = [:]
         do {
             let ledger = try shop.ledger(location, orders: true)
-            let brought = [(early, 1, "anna"), (renewal, 1, "anna"), (byToken, 2, "clara"), (lost, 3, "ben")]
-            for (transaction, customer, account) in brought {
+            let submitted = [(early, 1, "anna"), (renewal, 1, "anna"), (byToken, 2, "clara"), (lost, 3, "ben")]
+            for (transaction, customer, account) in submitted {
                 _ = try ledger.redeem(shop.evidence(transaction, of: customer), for: account)
             }
             before = try state(ledger)
@@ -225,7 +225,7 @@ import TrialSupport
         var expected = before
         expected[lost.transactionID] = nil
         #expect(try state(ledger) == expected, "\(run.text)")
-        // Its customer's app brings it again.
+        // Its customer's app submits it again.
         _ = try ledger.redeem(shop.evidence(lost, of: 3), for: "ben")
         #expect(try state(ledger) == before)
         let again = try shop.run("reconcile", location, since)

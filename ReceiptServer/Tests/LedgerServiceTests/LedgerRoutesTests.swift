@@ -235,7 +235,7 @@ struct LedgerRoutesTests {
         }
     }
 
-    @Test func `a purchase of another account, with the bringer's own token, is notified, logged and counted`() throws {
+    @Test func `a purchase of another account with the submitter's own token is notified, logged and counted`() throws {
         let token = "9c3e0a4f-1c5d-4b0e-8a57-3d0b8d1b6f00"
         let coins = try transaction("1") { $0.appAccountToken = token }
         #expect(try redeem(coins, "anna") == ["granted"])

@@ -34,21 +34,21 @@ extension BackendTests {
         let copy = history.restore(period, at: day(1))
         let restorable = try RestorableLedger(place, at: day(1))
         var backend = Backend()
-        func bring(_ transaction: PurchaseHistory.Transaction) throws {
+        func submit(_ transaction: PurchaseHistory.Transaction) throws {
             let evidence = try history.evidence(transaction, signedAt: day(1))
             backend.receive(try restorable.ledger.redeem(evidence, for: "anna", at: day(2)), for: "anna")
         }
         try restorable.backUp()
-        try bring(period)
+        try submit(period)
         try restorable.restore(at: day(2))
-        try bring(copy)
-        try bring(period)
+        try submit(copy)
+        try submit(period)
         #expect(try restorable.ledger.grantedBalances() == backend.grants)
         #expect(backend.grants.map(\.key.transactionID) == [copy.transactionID])
     }
 
     @Test(arguments: Place.available)
-    func `after a restored back-up, another account brings a purchase first`(_ place: Place) throws {
+    func `after a restored back-up, another account submits a purchase first`(_ place: Place) throws {
         var history = PurchaseHistory(bundleID: Minted.bundleID)
         let coins = history.buyConsumable("coins", quantity: 3, at: day(0))
         let evidence = try history.evidence(coins, signedAt: day(1))
@@ -260,17 +260,17 @@ struct World {
         let signed = customer.evidence.filter { $0.signed <= now }
         guard let evidence = signed.randomElement(using: &generator)?.evidence else { return }
         if chance(20), let request = requests.randomElement(using: &generator) {
-            try bring(request.evidence, for: request.account, key: request.key, customer)
+            try submit(request.evidence, for: request.account, key: request.key, customer)
         } else if chance(30) {
             let request = Request(evidence: evidence, account: account, key: "key \(date)")
             requests.append(request)
-            try bring(evidence, for: account, key: request.key, customer)
+            try submit(evidence, for: account, key: request.key, customer)
         } else {
-            try bring(evidence, for: account, customer)
+            try submit(evidence, for: account, customer)
         }
     }
 
-    private mutating func bring(
+    private mutating func submit(
         _ evidence: VerifiedEvidence, for account: String, key: String? = nil, _ customer: Customer
     ) throws {
         let answer = try restorable.ledger.redeem(evidence, for: account, idempotencyKey: key, at: now)
@@ -421,7 +421,7 @@ struct World {
         sinceBackUp = again
     }
 
-    /// All clients bring their evidence once more, and everything that is pending is delivered.
+    /// All clients submit their evidence once more, and everything that is pending is delivered.
     private mutating func finish() throws {
         date = max(date, 120) + 1
         log(nil, "the end")

@@ -102,9 +102,9 @@ import Testing
         }
     }
 
-    /// Each account brings another transaction of the purchase, so that no key of a table stops the second.
+    /// Each account submits another transaction of the purchase, so that no key of a table stops the second.
     @Test(arguments: Place.available)
-    func `restored transactions that many accounts bring at the same time have one owner`(_ place: Place) throws {
+    func `restored transactions that many accounts submit at the same time have one owner`(_ place: Place) throws {
         var history = PurchaseHistory(bundleID: Minted.bundleID)
         let purchases = (0..<20).map { number in
             let original = history.buyNonConsumable("pro\(number)", at: day(0))
@@ -203,7 +203,7 @@ import Testing
             }
             let threads = [
                 thread { for notification in notifications { try ledgers[0].record(notification, at: day(40)) } },
-                // Another account brings a copy: that locks the family, too.
+                // Another account submits a copy: that locks the family, too.
                 thread { _ = try ledgers[1].redeem(copy, for: "carl", at: day(40)) },
                 thread {
                     usleep(pause)
@@ -258,7 +258,7 @@ import Testing
         withExtendedLifetime(location) {}
     }
 
-    /// Of an account that comes back while it is forgotten, nothing is left, or all that it brought.
+    /// Of an account that comes back while it is forgotten, nothing is left, or all that it submitted.
     @Test(arguments: Place.available)
     func `a purchase that races with its account's deletion has its owner in all tables or in none`(
         _ place: Place

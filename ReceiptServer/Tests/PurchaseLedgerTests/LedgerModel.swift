@@ -90,15 +90,17 @@ struct LedgerModel {
 
     private mutating func settle(preferring evidence: VerifiedEvidence, at now: Instant) {
         let items = Entitlements(trustingStored: purchases, renewals: renewals, at: now).items
-        let brought = Set(evidence.transactionIDs)
+        let submitted = Set(evidence.transactionIDs)
         // Only what the evidence is about can change: time alone grants nothing.
         let touched = Set(evidence.purchases.map { lineage(of: $0.transactionID, items) })
-        settle(items.filter { touched.contains(lineage(of: $0.transactionID, items)) }, preferring: brought)
+        settle(items.filter { touched.contains(lineage(of: $0.transactionID, items)) }, preferring: submitted)
     }
 
-    private mutating func settle(_ items: [Entitlements.Item], preferring brought: Set<String>) {
+    private mutating func settle(_ items: [Entitlements.Item], preferring submitted: Set<String>) {
         for group in Dictionary(grouping: items, by: \.firstTransactionID).values {
-            guard let item = group.first(where: { brought.contains($0.transactionID) }) ?? group.first else { continue }
+            guard let item = group.first(where: { submitted.contains($0.transactionID) }) ?? group.first else {
+                continue
+            }
             // What has ended is not taken back, and not granted either.
             guard let quantity = item.ownedQuantity.map(Int64.init) else { continue }
             let existing = group.map(\.transactionID).filter { grants[$0] != nil }

@@ -188,7 +188,7 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `a request is not notified late after a refund that a client brought`(_ place: Place) throws {
+    func `a request is not notified late after a refund that a client submitted`(_ place: Place) throws {
         var history = PurchaseHistory(bundleID: Minted.bundleID)
         let coins = history.buyConsumable("coins", quantity: 4, at: day(0))
         history.requestRefund(of: coins, at: day(1))

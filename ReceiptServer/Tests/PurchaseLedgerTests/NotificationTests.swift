@@ -18,11 +18,11 @@ enum Delivery {
     }
 }
 
-/// The purchases of a customer, all of which are brought once, and what Apple says about them.
+/// The purchases of a customer, all of which are submitted once, and what Apple says about them.
 struct OrderCase: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let now: Double
-    let history: @Sendable () -> (PurchaseHistory, brought: PurchaseHistory.Transaction)
+    let history: @Sendable () -> (PurchaseHistory, submitted: PurchaseHistory.Transaction)
 
     static let all: [OrderCase] = [
         OrderCase(testDescription: "a consumable, refunded and reversed", now: 20) {
@@ -75,9 +75,9 @@ struct OrderCase: CustomTestStringConvertible, Sendable {
 
     @Test(arguments: OrderCase.all, Place.available)
     func `every order ends in the same state`(_ row: OrderCase, _ place: Place) throws {
-        let (history, brought) = row.history()
+        let (history, submitted) = row.history()
         var deliveries = try history.verifiedNotifications(through: day(row.now)).map(Delivery.notification)
-        deliveries.append(.redeem(try history.evidence(brought, signedAt: brought.purchaseDate)))
+        deliveries.append(.redeem(try history.evidence(submitted, signedAt: submitted.purchaseDate)))
         var orders = orders(deliveries.count)
         var generator = SeededGenerator()
         let count = Sampling.count("notification-orders" + (place == .sqlite ? "" : "-postgresql"))
@@ -122,7 +122,7 @@ struct OrderCase: CustomTestStringConvertible, Sendable {
     }
 
     @Test(arguments: Place.available)
-    func `a notification about a purchase that nobody has brought is kept`(_ place: Place) throws {
+    func `a notification about a purchase that nobody has submitted is kept`(_ place: Place) throws {
         try place.withLedger { ledger in
             var history = PurchaseHistory(bundleID: Minted.bundleID)
             let transaction = history.buyNonConsumable("pro", at: day(0))

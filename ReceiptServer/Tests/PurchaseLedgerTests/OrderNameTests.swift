@@ -152,7 +152,7 @@ import Testing
         _ place: Place
     ) throws {
         try place.withLedger(Self.policy) { ledger in
-            // Anna brings what was bought with a token that nobody has yet.
+            // Anna submits what was bought with a token that nobody has yet.
             var history = PurchaseHistory(bundleID: Minted.bundleID, appAccountToken: Self.stored.description)
             let coins = history.buyConsumable("coins", at: day(0))
             let evidence = try history.evidence(coins, signedAt: day(1))

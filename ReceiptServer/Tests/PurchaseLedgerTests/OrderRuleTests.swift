@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `a shared purchase is whose who brings it, whatever token it has`(_ place: Place) throws {
+    func `a shared purchase belongs to the account that submits it, whatever token it has`(_ place: Place) throws {
         try place.withLedger(policy()) { ledger in
             _ = try ledger.token(for: "anna", storing: Self.annas)
             var history = history(Self.annas)
@@ -338,7 +338,7 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `R2, R10: who brings another's purchase may finish it, and the owner has it`(_ place: Place) throws {
+    func `R2, R10: whoever submits another's purchase may finish it, and the owner has it`(_ place: Place) throws {
         for token in [nil, Self.annas, Self.bens] {
             try place.withLedger(policy()) { ledger in
                 try _ = ledger.token(for: "anna", storing: Self.annas)

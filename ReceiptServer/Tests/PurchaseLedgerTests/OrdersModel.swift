@@ -45,12 +45,12 @@ struct OrdersModel {
     }
 
     /// What the App Store answered is evidence, too.
-    mutating func record(_ brought: [Purchase], _ renewals: [SubscriptionRenewal], at now: Instant) {
-        purchases += brought
+    mutating func record(_ submitted: [Purchase], _ renewals: [SubscriptionRenewal], at now: Instant) {
+        purchases += submitted
         self.renewals += renewals
-        let families = Set(brought.map(\.originalTransactionID))
+        let families = Set(submitted.map(\.originalTransactionID))
         claimByTokens(families, at: now)
-        settle(families, Set(brought.map(\.transactionID)), at: now)
+        settle(families, Set(submitted.map(\.transactionID)), at: now)
     }
 
     mutating func redeem(
@@ -234,9 +234,9 @@ struct OrdersModel {
         }
     }
 
-    private mutating func settle(_ families: Set<String>, _ brought: Set<String>, at now: Instant) {
+    private mutating func settle(_ families: Set<String>, _ submitted: Set<String>, at now: Instant) {
         let items = items(families, at: now)
-        grant(items, brought, at: now)
+        grant(items, submitted, at: now)
         for family in families { decided[family] = now }
         // R5
         for item in byDate(items) where policy.rules.isForSale(item.productID) {
@@ -248,11 +248,11 @@ struct OrdersModel {
         }
     }
 
-    private mutating func grant(_ items: [Entitlements.Item], _ brought: Set<String>, at now: Instant) {
+    private mutating func grant(_ items: [Entitlements.Item], _ submitted: Set<String>, at now: Instant) {
         var seen: Set<String> = []
         for first in items where seen.insert(first.firstTransactionID).inserted {
             let group = items.filter { $0.firstTransactionID == first.firstTransactionID }
-            guard let item = group.first(where: { brought.contains($0.transactionID) }) ?? group.first,
+            guard let item = group.first(where: { submitted.contains($0.transactionID) }) ?? group.first,
                 let quantity = item.ownedQuantity.map(Int64.init)
             else { continue }
             let existing = group.map(\.transactionID).filter { grants[$0] != nil }

@@ -8,10 +8,10 @@ import Testing
 /// One purchase that an account submits, and the outcome.
 struct OutcomeCase: CustomTestStringConvertible, Sendable {
     let testDescription: String
-    /// Builds the purchase, and returns the transaction that is brought.
+    /// Builds the purchase, and returns the transaction that is submitted.
     let purchase: @Sendable (inout PurchaseHistory) -> PurchaseHistory.Transaction
     var signed = 1.0
-    var brought = 1.0
+    var submitted = 1.0
     var token: String?
     let outcome: Outcome
     var quantity = 0
@@ -35,13 +35,13 @@ struct OutcomeCase: CustomTestStringConvertible, Sendable {
         OutcomeCase(
             testDescription: "a period that has ended",
             purchase: { $0.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0)).firstPeriod },
-            brought: 31, outcome: .expired),
+            submitted: 31, outcome: .expired),
         OutcomeCase(
             testDescription: "a renewal that Apple charged a day early",
             purchase: {
                 let subscription = $0.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
                 return $0.renew(subscription, at: day(29))
-            }, signed: 29, brought: 29, outcome: .tooEarly),
+            }, signed: 29, submitted: 29, outcome: .tooEarly),
         OutcomeCase(
             testDescription: "a refunded purchase",
             purchase: {
@@ -104,12 +104,12 @@ struct RestoredCase: CustomTestStringConvertible, Sendable {
             let transaction = row.purchase(&history)
             let evidence = try history.evidence(transaction, signedAt: day(row.signed))
             let token = row.token.flatMap { AppAccountToken($0) }
-            let first = try ledger.redeem(evidence, for: "anna", accountToken: token, at: day(row.brought)).outcomes
+            let first = try ledger.redeem(evidence, for: "anna", accountToken: token, at: day(row.submitted)).outcomes
             #expect(first.map(\.outcome) == [row.outcome])
             #expect(first.map(\.quantity) == [row.quantity])
             #expect(first.map(\.transactionID) == [transaction.transactionID])
             // Again: what was granted is not granted twice, and what was not has the same outcome.
-            let again = try ledger.redeem(evidence, for: "anna", accountToken: token, at: day(row.brought)).outcomes
+            let again = try ledger.redeem(evidence, for: "anna", accountToken: token, at: day(row.submitted)).outcomes
             #expect(again.map(\.outcome) == [row.outcome == .granted ? .alreadyYours : row.outcome])
             #expect(again.map(\.quantity) == [row.quantity])
         }
@@ -121,7 +121,7 @@ struct RestoredCase: CustomTestStringConvertible, Sendable {
     }
 
     @Test(arguments: Place.available)
-    func `a purchase belongs to the account that brings it first`(_ place: Place) throws {
+    func `a purchase belongs to the account that submits it first`(_ place: Place) throws {
         try place.withLedger { ledger in
             var history = PurchaseHistory(bundleID: Minted.bundleID)
             let transaction = history.buyConsumable("coins", at: day(0))
@@ -210,7 +210,7 @@ struct RestoredCase: CustomTestStringConvertible, Sendable {
             var history = PurchaseHistory(bundleID: Minted.bundleID)
             let original = history.buyNonConsumable("pro", at: day(0))
             let restored = (1...3).map { history.restore(original, at: day(Double($0))) }
-            // The first that is brought is a restored one.
+            // The first that is submitted is a restored one.
             for (index, transaction) in (restored + [original]).enumerated() {
                 let evidence = try history.evidence(transaction, signedAt: day(4))
                 #expect(
@@ -375,11 +375,11 @@ struct RestoredCase: CustomTestStringConvertible, Sendable {
         let unlinked = try Minted.evidence(builder("2", previous: nil, start: 30))
         try place.withLedger { ledger throws in
             #expect(try ledger.outcomes(old, for: "anna", at: day(1)) == [.granted])
-            // The ledger grants it to its owner, whoever brings it.
+            // The ledger grants it to its owner, whoever submits it.
             #expect(try ledger.outcomes(new, for: "ben", at: day(31)) == [.belongsToAnother])
             #expect(try ledger.outcomes(new, for: "anna", at: day(31)) == [.alreadyYours])
         }
-        // Two accounts brought the parts before it was known that they are one: the first owns what follows, and what
+        // Two accounts submitted the parts before it was known that they are one: the first owns what follows, and what
         // was granted stays granted.
         try place.withLedger { ledger throws in
             #expect(try ledger.outcomes(old, for: "anna", at: day(1)) == [.granted])
@@ -522,7 +522,7 @@ struct RestoredCase: CustomTestStringConvertible, Sendable {
     }
 
     @Test(arguments: Place.available)
-    func `a purchase of another account with the bringer's own token is not to be finished`(_ place: Place) throws {
+    func `a purchase of another account with the submitter's own token is not to be finished`(_ place: Place) throws {
         try place.withLedger { ledger in
             var history = PurchaseHistory(bundleID: Minted.bundleID)
             history.appAccountToken = OutcomeCase.token.lowercased()

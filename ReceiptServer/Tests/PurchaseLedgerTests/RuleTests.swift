@@ -33,7 +33,7 @@ import Testing
     // MARK: What is for sale
 
     @Test(arguments: Place.available)
-    func `whoever brings what is not for sale does not own it later`(_ place: Place) throws {
+    func `whoever submits what is not for sale does not own it later`(_ place: Place) throws {
         let location = try place.makeLocation()
         let evidence = try Minted.evidence(period("1", of: "1", from: 0))
         let before = try PurchaseLedger(location.text, policy: policy("coins"))
@@ -102,7 +102,7 @@ import Testing
     @Test(arguments: Place.available)
     func `of one transaction, the 64 contents that were signed last are kept`(_ place: Place) throws {
         try place.withLedger { ledger throws in
-            func bring(_ price: Int64, signed: Double) throws {
+            func submit(_ price: Int64, signed: Double) throws {
                 let evidence = try coins("1", signed: signed) { $0.payload["price"] = .integer(price) }
                 _ = try ledger.redeem(evidence, for: "anna", at: day(200))
             }
@@ -112,10 +112,10 @@ import Testing
                 }
                 return try rows.map { try $0.integer(0) }
             }
-            for number in 1...65 { try bring(Int64(number), signed: Double(number)) }
+            for number in 1...65 { try submit(Int64(number), signed: Double(number)) }
             let expected = (2...65).map { day(Double($0)).millisecondsSince1970 }
             #expect(try dates() == expected)
-            try bring(1000, signed: 1.5)
+            try submit(1000, signed: 1.5)
             #expect(try dates() == expected)
         }
     }
@@ -150,7 +150,7 @@ import Testing
             let authority = try Minted.authority.get()
             let otherVerifier = try AppStoreVerifier(
                 bundleID: otherApp, environments: [.production], trust: .roots([authority.trustAnchor]))
-            func bring(for account: String, isRefunded: Bool = false) throws -> [Outcome] {
+            func submit(for account: String, isRefunded: Bool = false) throws -> [Outcome] {
                 let isOther = account == "carl"
                 var builder = JWSBuilder.transaction(
                     bundleID: isOther ? otherApp : Minted.bundleID, productID: "coins", transactionID: "1",
@@ -162,10 +162,10 @@ import Testing
                 return try ledger.outcomes(verifier.verify(builder.signed(by: authority)), for: account, at: day(3))
             }
             let accounts = ["anna", "ben", "carl"]
-            for account in accounts { #expect(try bring(for: account) == [.granted], "\(account)") }
-            for account in accounts { #expect(try bring(for: account) == [.alreadyYours], "\(account)") }
-            #expect(try bring(for: "anna", isRefunded: true) == [.revoked])
-            for account in accounts.dropFirst() { #expect(try bring(for: account) == [.alreadyYours], "\(account)") }
+            for account in accounts { #expect(try submit(for: account) == [.granted], "\(account)") }
+            for account in accounts { #expect(try submit(for: account) == [.alreadyYours], "\(account)") }
+            #expect(try submit(for: "anna", isRefunded: true) == [.revoked])
+            for account in accounts.dropFirst() { #expect(try submit(for: account) == [.alreadyYours], "\(account)") }
         }
     }
 
@@ -205,20 +205,20 @@ import Testing
     @Test(arguments: Place.available)
     func `a grace period lasts when its family and another turn out to be one`(_ place: Place) throws {
         try place.withLedger { ledger throws in
-            func bring(_ builder: JWSBuilder, at date: Double) throws -> [Outcome] {
+            func submit(_ builder: JWSBuilder, at date: Double) throws -> [Outcome] {
                 try ledger.outcomes(Minted.evidence(builder), for: "anna", at: day(date))
             }
-            #expect(try bring(period("1", of: "1", from: 0), at: 1) == [.granted])
-            #expect(try bring(period("2", of: "2", from: 30), at: 31) == [.granted])
+            #expect(try submit(period("1", of: "1", from: 0), at: 1) == [.granted])
+            #expect(try submit(period("2", of: "2", from: 30), at: 31) == [.granted])
             var renewal = JWSBuilder.renewalInfo(
                 productID: "monthly", originalTransactionID: "2", signedDate: day(61))
             renewal.isInBillingRetryPeriod = true
             renewal.gracePeriodExpiresDate = day(66)
-            #expect(try bring(renewal, at: 61).isEmpty)
+            #expect(try submit(renewal, at: 61).isEmpty)
             #expect(try ledger.events().map(\.until) == [day(30), day(60), day(66)])
             var joined = period("3", of: "2", from: -30)
             joined.payload["previousOriginalTransactionId"] = "1"
-            #expect(try bring(joined, at: 62) == [.expired])
+            #expect(try submit(joined, at: 62) == [.expired])
             #expect(try count("SELECT 1 FROM families", ledger) == 1)
             #expect(try count("SELECT 1 FROM transfers", ledger) == 0)
             #expect(try ledger.events().count == 3)
@@ -233,19 +233,19 @@ import Testing
         policy.orders = OrderPolicy()
         try place.withLedger(policy) { ledger throws in
             let token = try ledger.token(for: "ben").token.description
-            func bring(_ builder: JWSBuilder, at date: Double) throws {
+            func submit(_ builder: JWSBuilder, at date: Double) throws {
                 _ = try ledger.redeem(Minted.evidence(builder), for: "anna", at: day(date))
             }
             func conflicts() throws -> Int { try ledger.events().count { $0.kind == .conflict } }
-            try bring(period("1", of: "1", from: 0), at: 1)
-            try bring(period("2", of: "2", from: 30), at: 31)
+            try submit(period("1", of: "1", from: 0), at: 1)
+            try submit(period("2", of: "2", from: 30), at: 31)
             var bens = period("4", of: "2", from: 60)
             bens.appAccountToken = token
-            try bring(bens, at: 61)
+            try submit(bens, at: 61)
             #expect(try conflicts() == 1)
             var joined = period("3", of: "2", from: -30)
             joined.payload["previousOriginalTransactionId"] = "1"
-            try bring(joined, at: 62)
+            try submit(joined, at: 62)
             #expect(try count("SELECT 1 FROM families", ledger) == 1)
             #expect(try conflicts() == 1)
         }

@@ -283,9 +283,9 @@ import Testing
         return try rows.map { try $0.text(0) }.joined(separator: "\n")
     }
 
-    /// Anybody may bring anything first, also copies of what is another's.
+    /// Anybody may submit anything first, also copies of what is another's.
     @Test(arguments: Place.available)
-    func `whoever brings what, a period and a member's seat are one account's, and events say whose`(
+    func `whoever submits what, a period and a member's seat are one account's, and events say whose`(
         _ place: Place
     ) throws {
         var (refunded, revoked, added, upgraded) = (Self.eightAgain, Self.eightAgain, Self.three, Self.three)

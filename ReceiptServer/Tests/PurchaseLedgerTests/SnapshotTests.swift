@@ -7,12 +7,12 @@ import Testing
 
 /// Requests that change nothing.
 @Suite(.serialized) struct SnapshotTests {
-    /// What is brought a second time, by whom, and what the answer is.
+    /// What is submitted a second time, by whom, and what the answer is.
     struct Request: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let outcomes: [Outcome]
-        /// Brings it, and returns the outcomes.
-        let bring: @Sendable (PurchaseLedger, Customer) throws -> [Outcome]
+        /// Submits it, and returns the outcomes.
+        let submit: @Sendable (PurchaseLedger, Customer) throws -> [Outcome]
     }
 
     /// The purchases of a customer.
@@ -94,12 +94,12 @@ import Testing
             _ = try ledger.outcomes(evidence, for: "anna", at: day(1))
         }
         for notification in customer.notifications { try ledger.record(notification, at: day(3)) }
-        _ = try request.bring(ledger, customer)
+        _ = try request.submit(ledger, customer)
         let observer = folder == nil ? nil : try SQLiteConnection(path: path, FileIdentity(path: path))
         // PostgreSQL removes old rows of a page when it reads it, and has work of its own.
         for attempt in 1... {
             let before = try Self.state(path, observer)
-            #expect(try request.bring(ledger, customer) == request.outcomes)
+            #expect(try request.submit(ledger, customer) == request.outcomes)
             let after = try Self.state(path, observer)
             if before == after { break }
             guard attempt < 4 else {
@@ -109,7 +109,7 @@ import Testing
         }
         let lock = try ForeignLock(path)
         let start = ContinuousClock.now
-        #expect(try request.bring(ledger, customer) == request.outcomes)
+        #expect(try request.submit(ledger, customer) == request.outcomes)
         #expect(ContinuousClock.now - start < .seconds(3))
         withExtendedLifetime((lock, folder)) {}
     }

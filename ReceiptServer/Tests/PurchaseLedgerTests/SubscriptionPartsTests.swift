@@ -167,7 +167,7 @@ import Testing
         }.count
     }
 
-    /// What a request about a divided subscription can bring that is of all of it.
+    /// What a request about a divided subscription can submit that is of all of it.
     static let contradictions: [(name: String, change: @Sendable (inout Purchase) -> Void, isDivided: Bool)] = [
         ("another original transaction", { $0.originalTransactionID = "77" }, false),
         ("a migration", { $0.previousOriginalTransactionID = "77" }, false),
@@ -312,7 +312,7 @@ extension PurchaseLedger {
     /// Expects that what is kept of divided subscriptions is what all evidence says, and that to decide anew by all
     /// evidence changes nothing.
     ///
-    /// - Parameter evidence: What was brought last.
+    /// - Parameter evidence: What was submitted last.
     func expectKeptDecisions(_ evidence: VerifiedEvidence, at now: Instant) throws {
         struct Kept: Hashable {
             let transaction: TransactionKey

@@ -240,7 +240,7 @@ import Testing
         #expect(try pagesAsked { _ in revision } == 1)
     }
 
-    @Test func `the token of a renewal decides whose a recovered subscription is, and not who brings its first period`()
+    @Test func `the token of a renewal decides whose a recovered subscription is, not who submits its first period`()
         throws
     {
         let shop = try Shop(.sqlite, orders: true)

@@ -99,7 +99,7 @@ private final class Simulation {
     /// How long the server was up, for the bound on requests.
     private var upTime = Duration.zero
     private var bought: [(customer: Int, PurchaseHistory.Transaction)] = []
-    /// The accounts for which a client brought a transaction of a purchase.
+    /// The accounts for which a client submitted a transaction of a purchase.
     private var accounts: [String: Set<String>] = [:]
     private let hasTokens: Bool
     private var hasLostPage = false
@@ -212,7 +212,7 @@ private final class Simulation {
         try compare()
     }
 
-    /// A while in which customers buy, and clients bring what was bought.
+    /// A while in which customers buy, and clients submit what was bought.
     private func live() throws {
         if hasTokens, Int.random(in: 0..<3, using: &generator) == 0 {
             let customer = Int.random(in: customers, using: &generator)
@@ -259,7 +259,7 @@ private final class Simulation {
         return nil
     }
 
-    /// A client brings a transaction, as StoreKit has it now, for its account or another one.
+    /// A client submits a transaction, as StoreKit has it now, for its account or another one.
     private func redeemSomething() throws {
         guard let (customer, transaction) = bought.randomElement(using: &generator) else { return }
         let date = now
@@ -406,8 +406,8 @@ private final class Simulation {
         let unnotified = others.filter { !affected.contains($0.key) && isUnnotified($0.key, $0.value) }
         totals.endedUnnotified += unnotified.count
         for id in unnotified.keys { #expect(recorded.contains(id), "seed \(seed): nothing says that there was \(id)") }
-        // The account of a period's token owns the subscription once the period was granted. Until then, whoever brings
-        // an ended one does.
+        // The account of a period's token owns the subscription once the period was granted. Until then, whoever
+        // submits an ended one does.
         let transactions = hasTokens ? store.histories.values.flatMap(\.transactions) : []
         let claimed = Set(transactions.filter { unnotified[$0.transactionID] != nil }.map(\.originalTransactionID))
         var free: [String: Set<String>] = [:]
