@@ -44,7 +44,7 @@ package struct TransactionKey: Hashable, Comparable, Sendable {
 package struct PurchaseKeys: Sendable {
     package let transaction: TransactionKey
     /// The original transaction, and the one before a migration; of a member, what all of the member's have in common.
-    /// All belong to one family.
+    /// All belong to one lineage.
     package private(set) var relatives: [TransactionKey]
     /// Whether a seat is assigned to a member by it. A receipt does not say it.
     package let isOfMember: Bool

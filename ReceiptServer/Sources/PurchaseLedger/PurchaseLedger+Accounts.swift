@@ -6,7 +6,7 @@ enum AccountLock { case shared, exclusive }
 
 extension SQLConnection {
     /// Locks the name of an account, before anything else: who makes it the owner of something and who removes it
-    /// everywhere wait for each other. Write an account name without this lock only into a locked family that already
+    /// everywhere wait for each other. Write an account name without this lock only into a locked lineage that already
     /// has it.
     func lockAccount(_ account: String, _ lock: AccountLock) throws(LedgerError) {
         guard lock == .exclusive else { return try lockAccounts([account]) }
@@ -25,8 +25,8 @@ extension SQLConnection {
 
 /// What an operator does to accounts.
 extension PurchaseLedger {
-    /// The families that the account `$1` owns or has grants in. Of two families that turned out to be one, what it was
-    /// granted is in the family of another.
+    /// The lineages that the account `$1` owns or has grants in. Of two lineages that turned out to be one, what it was
+    /// granted is in the lineage of another.
     static let lineagesOfAccount = """
         SELECT id FROM families WHERE account = $1
         UNION SELECT identifiers.family_id FROM grants
@@ -86,14 +86,14 @@ extension PurchaseLedger {
         statement += " ORDER BY id"
         return try store.write { [policy] (connection) throws(LedgerError) in
             try connection.lockAccount(other, .shared)
-            func families(_ lock: String) throws(LedgerError) -> [Int64] {
+            func lineages(_ lock: String) throws(LedgerError) -> [Int64] {
                 try connection.run(statement + lock, values).map { (row) throws(LedgerError) in try row.integer(0) }
             }
-            let ids = try families(connection.dialect.rowLock)
+            let ids = try lineages(connection.dialect.rowLock)
             let tokens = movesTokens ? try connection.lockTokens(of: account) : []
-            // One of them was joined with another family meanwhile, became another's, or became the account's by a
+            // One of them was joined with another lineage meanwhile, became another's, or became the account's by a
             // token.
-            guard try families("") == ids else { throw .conflict }
+            guard try lineages("") == ids else { throw .conflict }
             guard !ids.isEmpty || !tokens.isEmpty else {
                 if let transactionID, !SupportID.isOne(transactionID),
                     !TransactionIDForm.isApples(transactionID, in: environment)
@@ -132,17 +132,17 @@ extension PurchaseLedger {
         let isKnown = try store.write { (connection) throws(LedgerError) in
             try connection.lockAccount(account, .exclusive)
             // Waits for transactions that are about to write the name. Later ones no longer find it.
-            let families = "SELECT id FROM families WHERE id IN (\(Self.lineagesOfAccount)) ORDER BY id"
+            let lineages = "SELECT id FROM families WHERE id IN (\(Self.lineagesOfAccount)) ORDER BY id"
             func ids(_ statement: String) throws(LedgerError) -> Set<Int64> {
                 var ids: Set<Int64> = []
                 for row in try connection.run(statement, [.text(account)]) { ids.insert(try row.integer(0)) }
                 return ids
             }
-            let locked = try ids(families + connection.dialect.rowLock)
+            let locked = try ids(lineages + connection.dialect.rowLock)
             // From now on, no purchase becomes the account's by a token of it.
             let tokens = try connection.lockTokens(of: account)
-            // One of them was joined with another family meanwhile, or became the account's by a token.
-            guard try ids(families).isSubset(of: locked) else { throw .conflict }
+            // One of them was joined with another lineage meanwhile, or became the account's by a token.
+            guard try ids(lineages).isSubset(of: locked) else { throw .conflict }
             var isKnown = !tokens.isEmpty
             if isKnown { try connection.retireTokens(of: account, as: name, at: now) }
             for statement in [

@@ -24,7 +24,7 @@ extension SQLConnection {
         return try row.integer(0)
     }
 
-    /// Returns the number of an answer to an account. It is read while the families of the answer are locked: an event
+    /// Returns the number of an answer to an account. It is read while the lineages of the answer are locked: an event
     /// that changes what the answer says has a greater number.
     func sequence(of account: String) throws(LedgerError) -> Int64 {
         try SQLStatement.sequence(run([SQLStatement.sequence(of: account)])[0])

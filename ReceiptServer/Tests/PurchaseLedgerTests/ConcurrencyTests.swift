@@ -113,7 +113,7 @@ import Testing
         let evidence = try purchases.map { try $0.map { try history.evidence($0, signedAt: day(2)) } }
         let location = try place.makeLocation()
         let ledgers = try (0..<2).map { _ in try PurchaseLedger(location.text) }
-        // Apple has notified of the purchases before: the families are there, and have no owner.
+        // Apple has notified of the purchases before: the lineages are there, and have no owner.
         let notifications = try history.verifiedNotifications(through: day(0))
         #expect(notifications.count == purchases.count)
         for notification in notifications { try ledgers[0].record(notification, at: day(2)) }
@@ -179,7 +179,7 @@ import Testing
                         ])
                 }
             }
-            // What another account was granted can be in the family, too.
+            // What another account was granted can be in the lineage, too.
             _ = try ledgers[0].store.write { (connection) throws(LedgerError) in
                 try connection.run(
                     "UPDATE grants SET account = $1 WHERE account = $2 AND $3 = 0",
@@ -203,7 +203,7 @@ import Testing
             }
             let threads = [
                 thread { for notification in notifications { try ledgers[0].record(notification, at: day(40)) } },
-                // Another account submits a copy: that locks the family, too.
+                // Another account submits a copy: that locks the lineage, too.
                 thread { _ = try ledgers[1].redeem(copy, for: "carl", at: day(40)) },
                 thread {
                     usleep(pause)
@@ -234,7 +234,7 @@ import Testing
         let pro = history.buyNonConsumable("pro", at: day(0))
         let evidence = try history.evidence(pro, signedAt: day(1))
         #expect(try ledgers[0].outcomes(evidence, for: "anna", at: day(1)) == [.granted])
-        // What another account was granted can be in the family, too.
+        // What another account was granted can be in the lineage, too.
         _ = try ledgers[0].store.write { (connection) throws(LedgerError) in
             try connection.run("UPDATE grants SET account = $1", [.text(forgotten)])
         }
@@ -306,7 +306,7 @@ import Testing
         }
     }
 
-    /// The second ledger's transactions lock the same families in another order of the evidence.
+    /// The second ledger's transactions lock the same lineages in another order of the evidence.
     @Test(arguments: Place.available)
     func `receipts with the same purchases in other orders do not wait for each other for ever`(
         _ place: Place

@@ -468,7 +468,7 @@ extension PurchaseLedger {
         return try trial.imported(lines, at: date)
     }
 
-    /// All that the ledger has, but for the numbers of families, imports and events.
+    /// All that the ledger has, but for the numbers of lineages, imports and events.
     func dump() throws -> [String] {
         let statements = [
             "SELECT 'grant', environment, transaction_id, product_id, account, quantity, granted_quantity, granted_at, until, voided_at, adjusted_quantity, seats, original_transaction_id FROM grants",

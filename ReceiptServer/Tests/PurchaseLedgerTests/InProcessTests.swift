@@ -191,7 +191,7 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `of two families that turned out to be one, each account owns what it was granted`(_ place: Place) throws {
+    func `of two lineages that turned out to be one, each account owns what it was granted`(_ place: Place) throws {
         try place.withLedger { ledger in
             _ = try ledger.redeem(Minted.evidence(period("2", of: "2", from: 0)), for: "ben", at: day(1))
             _ = try ledger.redeem(Minted.evidence(period("1", of: "1", from: 0)), for: "anna", at: day(2))

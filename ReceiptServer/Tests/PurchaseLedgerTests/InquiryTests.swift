@@ -301,7 +301,7 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `an answer is about what was asked if the ledger has both in one family`(_ place: Place) throws {
+    func `an answer is about what was asked if the ledger has both in one lineage`(_ place: Place) throws {
         try withLedger(place) { ledger in
             var history = PurchaseHistory(bundleID: Minted.bundleID)
             let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))

@@ -278,7 +278,7 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `of two families of an account that turn out to be one, nothing is notified again`(_ place: Place) throws {
+    func `of two lineages of an account that turn out to be one, nothing is notified again`(_ place: Place) throws {
         try Self.withLedger(place) { ledger in
             _ = try ledger.redeem(Self.evidence("1", of: "1", from: 0), for: "anna", at: day(1))
             _ = try ledger.redeem(Self.evidence("2", of: "2", from: 30), for: "anna", at: day(31))
@@ -294,7 +294,7 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `of two families that nobody owns and that turn out to be one, nothing is listed again`(_ place: Place) throws
+    func `of two lineages that nobody owns and that turn out to be one, nothing is listed again`(_ place: Place) throws
     {
         func notify(_ ledger: PurchaseLedger, _ period: JWSBuilder, _ renewal: JWSBuilder?, _ date: Double) throws {
             var parts = try JWSBuilder.notification(

@@ -49,11 +49,11 @@ import Testing
             try connection.run("INSERT INTO \(table) VALUES (\(parameters))", values)
         }
         let date = SQLValue(day(1))
-        for (family, transaction, product, quantity) in [
+        for (lineage, transaction, product, quantity) in [
             (1000, period, "monthly", 1), (1001, coins, "coins", 3),
         ] as [(Int64, PurchaseHistory.Transaction, String, Int64)] {
-            try insert("families", [.integer(family), .text("anna"), date])
-            try insert("identifiers", key(transaction) + [.integer(family)])
+            try insert("families", [.integer(lineage), .text("anna"), date])
+            try insert("identifiers", key(transaction) + [.integer(lineage)])
             let evidence = try history.evidence(transaction, signedAt: day(1))
             var purchase = try #require(evidence.purchases.first?.purchase)
             purchase.signedDate = Instant(millisecondsSince1970: 0)

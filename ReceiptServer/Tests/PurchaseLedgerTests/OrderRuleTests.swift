@@ -417,7 +417,7 @@ import Testing
                 $0.appAccountToken = Self.bens.description
                 return $0.buyConsumable("coins", at: day(20))
             } == .notYours)
-        // A renewal of an owned family.
+        // A renewal of an owned lineage.
         try place.withLedger(policy(requiringTokenSince: since)) { ledger in
             var history = history(nil)
             let subscription = history.subscribe(to: "monthly", in: "group", for: .days(9), at: day(5))

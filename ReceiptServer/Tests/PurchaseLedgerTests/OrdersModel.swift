@@ -2,7 +2,7 @@
 @testable import PurchaseLedger
 
 /// The rules R1 to R15 of one customer without a database: everything that ever arrived, and all of it computed anew.
-/// All transactions of a family have one original transaction.
+/// All transactions of a lineage have one original transaction.
 struct OrdersModel {
     struct Order: Equatable {
         let id: String
@@ -18,7 +18,7 @@ struct OrdersModel {
 
     private struct Place: Hashable {
         let token: AppAccountToken
-        let family: String
+        let lineage: String
     }
 
     let policy: LedgerPolicy
@@ -32,7 +32,7 @@ struct OrdersModel {
     private(set) var conflicts: [String] = []
     private(set) var orders: [Order] = []
     private(set) var unordered: Set<String> = []
-    /// At which date each family was last decided about. A clock that was set back makes it earlier than others before.
+    /// The date each lineage was last decided about. A clock that was set back makes it earlier than others before.
     private var decided: [String: Instant] = [:]
 
     init(_ policy: LedgerPolicy) { self.policy = policy }
@@ -48,18 +48,18 @@ struct OrdersModel {
     mutating func record(_ submitted: [Purchase], _ renewals: [SubscriptionRenewal], at now: Instant) {
         purchases += submitted
         self.renewals += renewals
-        let families = Set(submitted.map(\.originalTransactionID))
-        claimByTokens(families, at: now)
-        settle(families, Set(submitted.map(\.transactionID)), at: now)
+        let lineages = Set(submitted.map(\.originalTransactionID))
+        claimByTokens(lineages, at: now)
+        settle(lineages, Set(submitted.map(\.transactionID)), at: now)
     }
 
     mutating func redeem(
         _ evidence: VerifiedEvidence, for account: String, _ token: AppAccountToken?, at now: Instant
     ) -> [String] {
         add(evidence)
-        let families = families(of: evidence)
-        let items = items(families, at: now)
-        claimByTokens(families, at: now)
+        let lineages = lineages(of: evidence)
+        let items = items(lineages, at: now)
+        claimByTokens(lineages, at: now)
         func isFor(_ purchase: Purchase) -> Bool? {
             if let holder = holder(of: purchase) { return holder.account == account }
             guard let token, let mine = purchase.appAccountToken else { return nil }
@@ -70,14 +70,14 @@ struct OrdersModel {
         if case .receipt = evidence { isReceipt = true }
         for purchase in evidence.purchases {
             guard let item = items.first(where: { $0.transactionID == purchase.transactionID }) else { continue }
-            let family = item.originalTransactionID
-            guard owners[family] == nil, policy.rules.isForSale(item.productID), missing(item, isReceipt) == nil,
-                isFor(item.purchase) == true || !forOthers.contains(family)
+            let lineage = item.originalTransactionID
+            guard owners[lineage] == nil, policy.rules.isForSale(item.productID), missing(item, isReceipt) == nil,
+                isFor(item.purchase) == true || !forOthers.contains(lineage)
             else { continue }
-            owners[family] = account
+            owners[lineage] = account
         }
         let before = Set(grants.keys)
-        settle(families, Set(evidence.transactionIDs), at: now)
+        settle(lineages, Set(evidence.transactionIDs), at: now)
         return evidence.purchases.map { purchase in
             let id = purchase.transactionID
             guard let item = items.first(where: { $0.transactionID == id }) else { return "undetermined true" }
@@ -118,9 +118,9 @@ struct OrdersModel {
                 decided < $0 && $0 <= now
             }
         }
-        let families = Set(due.map(\.originalTransactionID)).filter { owners[$0] != nil }
-        grant(items(families, at: now, clockAllowance: .zero), [], at: now)
-        for family in families { decided[family] = now }
+        let lineages = Set(due.map(\.originalTransactionID)).filter { owners[$0] != nil }
+        grant(items(lineages, at: now, clockAllowance: .zero), [], at: now)
+        for lineage in lineages { decided[lineage] = now }
     }
 
     /// R3, R15. Returns `nil` if the token belongs to another account.
@@ -128,19 +128,19 @@ struct OrdersModel {
         if let holder = tokens[token] { return holder.account == account && !holder.isRetired ? false : nil }
         tokens[token] = (account, false)
         let all = Set(purchases.map(\.originalTransactionID))
-        let families = Set(
+        let lineages = Set(
             items(all, at: now).filter { $0.purchase.appAccountToken == token }.map(\.originalTransactionID))
-        claimByTokens(families, at: now)
-        settle(families, [], at: now)
+        claimByTokens(lineages, at: now)
+        settle(lineages, [], at: now)
         return true
     }
 
     /// Returns the number of purchases.
     mutating func transfer(from account: String, to other: String, _ original: String?, movesTokens: Bool) -> Int {
         let moved = owners.filter { $0.value == account && (original == nil || $0.key == original) }.keys
-        for family in moved {
-            owners[family] = other
-            for purchase in purchases where purchase.originalTransactionID == family {
+        for lineage in moved {
+            owners[lineage] = other
+            for purchase in purchases where purchase.originalTransactionID == lineage {
                 if let grant = grants[purchase.transactionID], grant.account == account {
                     grants[purchase.transactionID] = .init(account: other, quantity: grant.quantity)
                 }
@@ -192,16 +192,16 @@ struct OrdersModel {
         renewals += evidence.renewals.map(\.renewal)
     }
 
-    private func families(of evidence: VerifiedEvidence) -> Set<String> {
+    private func lineages(of evidence: VerifiedEvidence) -> Set<String> {
         Set(evidence.purchases.map(\.originalTransactionID))
     }
 
     private func items(
-        _ families: Set<String>, at now: Instant, clockAllowance: Duration = .seconds(300)
+        _ lineages: Set<String>, at now: Instant, clockAllowance: Duration = .seconds(300)
     ) -> [Entitlements.Item] {
         Entitlements(
-            trustingStored: purchases.filter { families.contains($0.originalTransactionID) },
-            renewals: renewals.filter { families.contains($0.originalTransactionID) }, at: now,
+            trustingStored: purchases.filter { lineages.contains($0.originalTransactionID) },
+            renewals: renewals.filter { lineages.contains($0.originalTransactionID) }, at: now,
             clockAllowance: clockAllowance
         ).items
     }
@@ -227,22 +227,22 @@ struct OrdersModel {
     }
 
     /// R1, R14
-    private mutating func claimByTokens(_ families: Set<String>, at now: Instant) {
-        for item in byDate(items(families, at: now)) where policy.rules.isForSale(item.productID) {
+    private mutating func claimByTokens(_ lineages: Set<String>, at now: Instant) {
+        for item in byDate(items(lineages, at: now)) where policy.rules.isForSale(item.productID) {
             guard owners[item.originalTransactionID] == nil, let holder = holder(of: item.purchase) else { continue }
             owners[item.originalTransactionID] = holder.account
         }
     }
 
-    private mutating func settle(_ families: Set<String>, _ submitted: Set<String>, at now: Instant) {
-        let items = items(families, at: now)
+    private mutating func settle(_ lineages: Set<String>, _ submitted: Set<String>, at now: Instant) {
+        let items = items(lineages, at: now)
         grant(items, submitted, at: now)
-        for family in families { decided[family] = now }
+        for lineage in lineages { decided[lineage] = now }
         // R5
         for item in byDate(items) where policy.rules.isForSale(item.productID) {
             guard let token = item.purchase.appAccountToken, let holder = holder(of: item.purchase), !holder.isRetired,
                 let owner = owners[item.originalTransactionID], owner != holder.account,
-                reported.insert(Place(token: token, family: item.originalTransactionID)).inserted
+                reported.insert(Place(token: token, lineage: item.originalTransactionID)).inserted
             else { continue }
             conflicts.append(item.transactionID)
         }

@@ -53,7 +53,7 @@ import Testing
             other: ["INSERT INTO waiting_tokens VALUES ('\(token)', 1, NULL)"]
         ) { _ = try $0.imported([.token(account: "anna", token)], at: day(1)) },
         Case(
-            testDescription: "a family is joined with another one",
+            testDescription: "a lineage is joined with another one",
             statement: "SELECT \(LineageStatements.columns) FROM families",
             other: [
                 "INSERT INTO families (id) VALUES (99)",

@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `a product that is not for sale is not granted to the owner of its family`(_ place: Place) throws {
+    func `a product that is not for sale is not granted to the owner of its lineage`(_ place: Place) throws {
         try place.withLedger(policy("monthly")) { ledger throws in
             #expect(
                 try ledger.outcomes(Minted.evidence(period("1", of: "1", from: 0)), for: "anna", at: day(1)) == [
@@ -203,7 +203,7 @@ import Testing
     // MARK: Owners
 
     @Test(arguments: Place.available)
-    func `a grace period lasts when its family and another turn out to be one`(_ place: Place) throws {
+    func `a grace period lasts when its lineage and another turn out to be one`(_ place: Place) throws {
         try place.withLedger { ledger throws in
             func submit(_ builder: JWSBuilder, at date: Double) throws -> [Outcome] {
                 try ledger.outcomes(Minted.evidence(builder), for: "anna", at: day(date))
@@ -226,7 +226,7 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `an owner who was notified of another's token is not notified again when two families turn out to be one`(
+    func `an owner who was notified of another's token is not notified again when two lineages turn out to be one`(
         _ place: Place
     ) throws {
         var policy = LedgerPolicy()
@@ -252,9 +252,9 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `of two families that are one purchase, whoever claimed first is the owner`(_ place: Place) throws {
+    func `of two lineages that are one purchase, whoever claimed first is the owner`(_ place: Place) throws {
         try place.withLedger { ledger throws in
-            // The family with the smaller number is claimed later.
+            // The lineage with the smaller number is claimed later.
             let first = period("1", of: "1", from: 0)
             let notification = try JWSBuilder.notification(
                 .subscribed, bundleID: Minted.bundleID,
@@ -303,7 +303,7 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `the transfers of two families that are one purchase are that purchase's, and no other's`(
+    func `the transfers of two lineages that are one purchase are that purchase's, and no other's`(
         _ place: Place
     ) throws {
         try place.withLedger { ledger throws in
@@ -313,7 +313,7 @@ import Testing
             var joined = period("3", of: "2", from: 30)
             joined.payload["previousOriginalTransactionId"] = "1"
             _ = try ledger.redeem(Minted.evidence(joined), for: "anna", at: day(31))
-            // SQLite gives the number of the family that is gone to the next one.
+            // SQLite gives the number of the lineage that is gone to the next one.
             _ = try ledger.redeem(coins("4"), for: "dora", at: day(32))
             func transfers(_ id: String) throws -> [String] {
                 let name = TransactionName(

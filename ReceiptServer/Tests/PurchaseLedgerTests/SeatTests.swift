@@ -468,7 +468,7 @@ import Testing
         }
     }
 
-    /// X made one family of both by a receipt. His purchase stays his in whatever order the rest arrives.
+    /// X made one lineage of both by a receipt. His purchase stays his in whatever order the rest arrives.
     @Test(arguments: Place.available)
     func `what is split off in one request with what is bought divides no subscription`(_ place: Place) throws {
         let member = Signed(id: "5", original: "5", quantity: 8, member: "701", signed: 12)
@@ -622,7 +622,7 @@ import Testing
     }
 
     /// The rows of a transaction that was granted.
-    private func rows(_ id: String, _ quantity: Int, family: Int = 1, extra: String = "") -> [String] {
+    private func rows(_ id: String, _ quantity: Int, lineage: Int = 1, extra: String = "") -> [String] {
         let key = "'production', '\(Minted.bundleID)', '\(id)'"
         let purchase = """
             {"schema":1,"product_id":"team","product_type":"Auto-Renewable Subscription","quantity":\(quantity),\
@@ -632,7 +632,7 @@ import Testing
             "environment":"production"\(extra)}
             """
         return [
-            "INSERT INTO identifiers VALUES (\(key), \(family))",
+            "INSERT INTO identifiers VALUES (\(key), \(lineage))",
             "INSERT INTO evidence VALUES (\(key), 0, \(day(1).millisecondsSince1970), '\(purchase)', NULL)",
             """
             INSERT INTO grants (environment, bundle_id, transaction_id, product_id, account, quantity,
@@ -643,12 +643,12 @@ import Testing
         ]
     }
 
-    private static let family = "INSERT INTO families (account, claimed_at) VALUES ('buyer', 1)"
+    private static let lineage = "INSERT INTO families (account, claimed_at) VALUES ('buyer', 1)"
 
     @Test(arguments: Place.available)
     func `a quantity of eight seats is corrected when the ledger is opened, once`(_ place: Place) throws {
         let location = try old(
-            place, [Self.family] + rows("1", 8, extra: #","upgraded":false,"ownership_type":"PURCHASED""#))
+            place, [Self.lineage] + rows("1", 8, extra: #","upgraded":false,"ownership_type":"PURCHASED""#))
         for _ in 0..<2 {
             let ledger = try PurchaseLedger(location.text)
             #expect(try posted(ledger, "buyer") == ["adjusted 1 8→1 8 migration"])
@@ -659,7 +659,7 @@ import Testing
     @Test(arguments: Place.available)
     func `what 0.3.0 knew to be assigned is split off when the ledger is opened`(_ place: Place) throws {
         let assigned = #","upgraded":false,"ownership_type":"ASSIGNED","app_transaction_id":"701""#
-        let location = try old(place, [Self.family] + rows("1", 8) + rows("3", 8, extra: assigned))
+        let location = try old(place, [Self.lineage] + rows("1", 8) + rows("3", 8, extra: assigned))
         for _ in 0..<2 {
             let ledger = try PurchaseLedger(location.text)
             #expect(try posted(ledger, "buyer") == ["adjusted 1 8→1 8 migration", "adjusted 3 8→1 - migration"])
@@ -675,7 +675,7 @@ import Testing
 
     @Test(arguments: Place.available)
     func `two grants of one period of 0.3.0 become one when a reason is known`(_ place: Place) throws {
-        let location = try old(place, [Self.family] + rows("1", 8) + rows("2", 3))
+        let location = try old(place, [Self.lineage] + rows("1", 8) + rows("2", 3))
         let ledger = try PurchaseLedger(location.text)
         #expect(try has(ledger, "buyer") == [1, 1])
         try ledger.record(Self.three.notification(.didChangeRenewalPreference, uuid: 1), at: day(12))
@@ -685,7 +685,7 @@ import Testing
 
     @Test(arguments: Place.available)
     func `of a claim of 0.3.0 it is not known on what it rests, and the desk lists it`(_ place: Place) throws {
-        let location = try old(place, [Self.family] + rows("1", 8) + rows("3", 8))
+        let location = try old(place, [Self.lineage] + rows("1", 8) + rows("3", 8))
         let ledger = try PurchaseLedger(location.text)
         let member = Signed(id: "3", quantity: 8, member: "701", signed: 12)
         #expect(try ledger.outcomes(member.evidence, for: "anna", at: day(12)) == [.belongsToAnother])

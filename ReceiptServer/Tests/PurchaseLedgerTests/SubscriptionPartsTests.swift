@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `a ledger divides a large subscription when it is next asked, and no other family`(_ place: Place) throws {
+    func `a ledger divides a large subscription when it is next asked, and no other lineage`(_ place: Place) throws {
         try place.withLedger { ledger in
             let (history, periods) = Self.history(40)
             let receipt = try Minted.evidence(history.receipt(signedAt: day(270), of: periods))
@@ -324,15 +324,15 @@ extension PurchaseLedger {
         do throws(LedgerError) {
             try store.write { [wholePolicy] (connection) throws(LedgerError) in
                 for row in try connection.run("SELECT id FROM families WHERE subscription IS NOT NULL") {
-                    let family = try row.integer(0)
-                    let evidence = try connection.lineages([family]).first?.evidence ?? [:]
+                    let lineage = try row.integer(0)
+                    let evidence = try connection.lineages([lineage]).first?.evidence ?? [:]
                     let computed = SubscriptionParts(evidence)?.parts ?? []
                     let rows = try connection.run(
                         """
                         SELECT environment, bundle_id, transaction_id, begins_at, ends_at FROM periods
                         JOIN parts ON parts.family_id = periods.family_id AND parts.begins_at = periods.part
                         WHERE periods.family_id = $1
-                        """, [.integer(family)])
+                        """, [.integer(lineage)])
                     let kept = try rows.map { (row) throws(LedgerError) in
                         Kept(
                             transaction: TransactionKey(
@@ -344,7 +344,7 @@ extension PurchaseLedger {
                         part.transactions.map { Kept(transaction: $0, part: part.span) }
                     }
                     #expect(Set(kept) == Set(expected) && kept.count == expected.count)
-                    let parts = try connection.run("SELECT 1 FROM parts WHERE family_id = $1", [.integer(family)])
+                    let parts = try connection.run("SELECT 1 FROM parts WHERE family_id = $1", [.integer(lineage)])
                     #expect(parts.count == computed.count)
                 }
                 for table in ["parts", "periods"] { try connection.run("DELETE FROM \(table)") }

@@ -34,10 +34,10 @@ struct ImportBatch {
                 }
             }
         }
-        let families = try connection.families(of: keys, waitingFor: written)
+        let lineages = try connection.lineageNumbers(of: keys, waitingFor: written)
         try connection.run(
             "SELECT id FROM families WHERE id = ANY($1) ORDER BY id FOR UPDATE",
-            [.array(families.sorted().map(SQLValue.integer))])
+            [.array(lineages.sorted().map(SQLValue.integer))])
         for statement in TokenLocks.statements(reading: read, writing: written, connection.dialect) {
             try connection.write(statement.text, statement.parameters)
         }
@@ -123,7 +123,7 @@ struct ImportBatch {
         }
         let contradictions = spent.contradictions(of: known, original)
         // If the line names the wrong original transaction, the owner of that one doesn't matter.
-        let concerned = known.family != nil && contradictions.original != nil ? [known] : [known, original]
+        let concerned = known.lineage != nil && contradictions.original != nil ? [known] : [known, original]
         let owners = concerned.compactMap(\.self).flatMap { [$0.owner, $0.granted?.account] }.compactMap(\.self)
         guard owners.allSatisfy({ $0.hasSameBytes(as: spent.account) }) else {
             return ImportedLine.Result(outcome: .conflict(Outcome.belongsToAnother.rawValue))
@@ -181,7 +181,7 @@ private struct App: Hashable {
 
 extension SQLConnection {
     /// Returns the lineages of transactions, and those that wait for tokens.
-    func families(
+    func lineageNumbers(
         of keys: Set<TransactionKey>, waitingFor tokens: Set<AppAccountToken>
     ) throws(LedgerError) -> Set<Int64> {
         let apps = Dictionary(grouping: keys) { App(environment: $0.environment, bundleID: $0.bundleID) }
@@ -198,8 +198,8 @@ extension SQLConnection {
                     "SELECT family_id FROM waiting_tokens WHERE token IN (SELECT value FROM \(names.table))",
                     [names.parameter]))
         }
-        var families: Set<Int64> = []
-        for row in try run(statements).joined() { families.insert(try row.integer(0)) }
-        return families
+        var lineages: Set<Int64> = []
+        for row in try run(statements).joined() { lineages.insert(try row.integer(0)) }
+        return lineages
     }
 }

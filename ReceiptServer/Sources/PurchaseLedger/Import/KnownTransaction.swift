@@ -15,7 +15,7 @@ struct KnownTransaction {
     }
 
     /// The number and the owner of its lineage.
-    private(set) var family: Int64?
+    private(set) var lineage: Int64?
     private(set) var owner: String?
     private(set) var granted: Granted?
     private(set) var evidence: [Purchase] = []
@@ -39,7 +39,7 @@ struct KnownTransaction {
         for (index, rows) in answers.enumerated() {
             for row in rows {
                 switch index {
-                case 0: (family, owner) = (try row.integer(0), try row.optionalText(1))
+                case 0: (lineage, owner) = (try row.integer(0), try row.optionalText(1))
                 case 1:
                     granted = Granted(
                         account: try row.text(0), productID: try row.text(1), quantity: try row.integer(2),
@@ -61,7 +61,7 @@ struct KnownTransaction {
     var isOfMember: Bool { evidence.contains { $0.ownershipType == .assigned } }
 
     /// Whether it is known only as the original transaction of others.
-    fileprivate var isOriginalAlone: Bool { family != nil && granted == nil && evidence.isEmpty }
+    fileprivate var isOriginalAlone: Bool { lineage != nil && granted == nil && evidence.isEmpty }
 
     /// Returns the ids of its original transaction according to evidence or a grant.
     fileprivate func originals(_ id: String) -> [String] {
@@ -131,7 +131,7 @@ extension SpentTransaction {
                 let isFirst = original.originals(originalTransactionID).allSatisfy {
                     $0.hasSameBytes(as: originalTransactionID)
                 }
-                if let one = known.family, let other = original.family, one != other {
+                if let one = known.lineage, let other = original.lineage, one != other {
                     found.original = "original_transaction_id: '\(id)' is another purchase"
                 } else if !isFirst || original.evidence.contains(where: { $0.productType == .consumable }) {
                     found.original = "original_transaction_id: '\(id)' is not the first of a purchase"

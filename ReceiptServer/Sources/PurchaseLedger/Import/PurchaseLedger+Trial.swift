@@ -3,7 +3,7 @@ import StrictText
 
 /// The data copied for a trial.
 package struct TrialCopies {
-    var families: Set<Int64> = []
+    var lineages: Set<Int64> = []
     /// The accounts whose tokens have all been copied.
     var accounts: Set<UTF8Bytes> = []
 
@@ -14,12 +14,12 @@ package struct TrialCopies {
 /// is copied first.
 extension PurchaseLedger {
     /// The first number for lineages that the trial's own lines create.
-    private static let firstTrialFamily: Int64 = 1 << 62
+    private static let firstTrialLineage: Int64 = 1 << 62
 
     /// Prepares an empty ledger for ``copy(about:to:without:)``.
     package func prepareTrial() throws(LedgerError) {
         try store.write { (connection) throws(LedgerError) in
-            try connection.write("INSERT INTO families (id) VALUES ($1)", [.integer(Self.firstTrialFamily)])
+            try connection.write("INSERT INTO families (id) VALUES ($1)", [.integer(Self.firstTrialLineage)])
         }
     }
 
@@ -46,20 +46,20 @@ extension PurchaseLedger {
             }
         }
         tokens.formUnion(registered)
-        let known = copied.families
-        let (families, rows) = try store.read {
+        let known = copied.lineages
+        let (lineages, rows) = try store.read {
             (connection) throws(LedgerError) -> ([Int64], [(insertion: String, rows: [SQLRow])]) in
-            let families = try connection.families(of: keys, waitingFor: registered).subtracting(known).sorted()
+            let lineages = try connection.lineageNumbers(of: keys, waitingFor: registered).subtracting(known).sorted()
             var found: [(insertion: String, rows: [SQLRow])] = []
             func add(_ table: String, _ columnCount: Int, _ rows: [SQLRow]) {
                 let values = (1...columnCount).map { "$\($0)" }.joined(separator: ", ")
                 found.append(("INSERT INTO \(table) VALUES (\(values)) ON CONFLICT DO NOTHING", rows))
             }
             var all = tokens
-            for family in families {
+            for lineage in lineages {
                 for table in Self.copiedTables {
                     let rows = try connection.run(
-                        "SELECT \(table.columns) FROM \(table.rows) WHERE \(table.family) = $1", [.integer(family)])
+                        "SELECT \(table.columns) FROM \(table.rows) WHERE \(table.number) = $1", [.integer(lineage)])
                     add(table.name, table.columnCount, rows)
                     guard table.name == "evidence" else { continue }
                     for row in rows {
@@ -72,9 +72,9 @@ extension PurchaseLedger {
                 let rows = try connection.run("\(Self.tokens) WHERE token = $1", [.text(token.description)])
                 if !rows.isEmpty { add("account_tokens", 5, rows) }
             }
-            return (families, found)
+            return (lineages, found)
         }
-        copied.families.formUnion(families)
+        copied.lineages.formUnion(lineages)
         try trial.store.write { (connection) throws(LedgerError) in
             for (insertion, rows) in rows {
                 for row in rows { try connection.write(insertion, row.values) }
@@ -106,7 +106,7 @@ extension PurchaseLedger {
     }
 
     /// The data copied for a lineage. Subscriptions aren't divided in a trial.
-    private static let copiedTables: [(name: String, columnCount: Int, columns: String, rows: String, family: String)] =
+    private static let copiedTables: [(name: String, columnCount: Int, columns: String, rows: String, number: String)] =
         {
             func ofTransactions(_ table: String) -> String {
                 """

@@ -122,8 +122,8 @@ extension PurchaseLedger {
     ) throws(LedgerError) -> Bool {
         if ids.contains(where: { $0.hasSameBytes(as: asked) }) { return true }
         return try store.read { (connection) throws(LedgerError) in
-            guard let family = try connection.family(of: app.key(asked)) else { return false }
-            for id in ids { if try connection.family(of: app.key(id)) == family { return true } }
+            guard let number = try connection.lineageNumber(of: app.key(asked)) else { return false }
+            for id in ids { if try connection.lineageNumber(of: app.key(id)) == number { return true } }
             return false
         }
     }
@@ -146,8 +146,8 @@ extension PurchaseLedger {
         of originalTransactionID: String, in app: AskedApp, isAnswered: Bool, at now: Instant
     ) throws(LedgerError) -> (step: SubscriptionStep, isActive: Bool?) {
         try store.read { [policy] (connection) throws(LedgerError) in
-            guard let family = try connection.family(of: app.key(originalTransactionID)),
-                let lineage = try connection.lineages([family]).first, lineage.owner != nil
+            guard let number = try connection.lineageNumber(of: app.key(originalTransactionID)),
+                let lineage = try connection.lineages([number]).first, lineage.owner != nil
             else { return (.drop, nil) }
             let items = policy.rules.entitlements(of: [lineage], at: now).items.filter {
                 $0.purchase.productType == .autoRenewableSubscription
@@ -183,14 +183,14 @@ extension PurchaseLedger {
         _ originalTransactionID: String, in app: AskedApp, at now: Instant
     ) throws(LedgerError) -> Bool {
         try store.read { (connection) throws(LedgerError) in
-            guard let family = try connection.family(of: app.key(originalTransactionID)) else { return false }
+            guard let number = try connection.lineageNumber(of: app.key(originalTransactionID)) else { return false }
             return try !connection.run(
                 """
                 SELECT 1 FROM identifiers JOIN grants ON grants.environment = identifiers.environment
                     AND grants.bundle_id = identifiers.bundle_id
                     AND grants.transaction_id = identifiers.transaction_id
                 WHERE identifiers.family_id = $1 AND grants.quantity > 0 AND grants.granted_at > $2 LIMIT 1
-                """, [.integer(family), SQLValue(now - InquiryPolicy.refundTime)]
+                """, [.integer(number), SQLValue(now - InquiryPolicy.refundTime)]
             ).isEmpty
         }
     }
@@ -266,7 +266,7 @@ package struct TriedNotifications {
 
 extension SQLConnection {
     /// Returns the lineage of an original transaction. If there is also a member's lineage, returns the buyer's.
-    fileprivate func family(of key: TransactionKey) throws(LedgerError) -> Int64? {
+    fileprivate func lineageNumber(of key: TransactionKey) throws(LedgerError) -> Int64? {
         try run(
             """
             SELECT family_id FROM identifiers WHERE environment = $1 AND bundle_id = $2 AND transaction_id IN ($3, $4)

@@ -161,7 +161,7 @@ extension PurchaseLedger {
     }
 
     /// Returns such purchases from some lineages.
-    private func purchasesWithoutOwner(before family: Int64) throws(LedgerError) -> [SQLRow] {
+    private func purchasesWithoutOwner(before lineage: Int64) throws(LedgerError) -> [SQLRow] {
         try store.read { (connection) throws(LedgerError) in
             try connection.run(
                 """
@@ -182,7 +182,7 @@ extension PurchaseLedger {
                     WHERE first.environment = evidence.environment AND first.bundle_id = evidence.bundle_id
                         AND first.transaction_id = evidence.transaction_id)
                 ORDER BY unowned.id DESC, evidence.transaction_id
-                """, [.integer(family)])
+                """, [.integer(lineage)])
         }
     }
 

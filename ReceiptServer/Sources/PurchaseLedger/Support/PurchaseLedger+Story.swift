@@ -15,7 +15,7 @@ extension PurchaseLedger {
 /// Reads the story of a transaction from a snapshot.
 private struct StoryReader {
     /// The maximum size of a lineage for which the decision is made, because each of its transactions must be read.
-    private static let maximumFamilyCount = 2000
+    private static let maximumLineageSize = 2000
     private static let maximumCount = TransactionStory.maximumCount
 
     private let connection: any SQLConnection
@@ -31,7 +31,7 @@ private struct StoryReader {
 
     mutating func read() throws(LedgerError) -> TransactionStory? {
         var granted = [key]
-        if let family = try readFamily() { granted += try decide(family) }
+        if let number = try readLineage() { granted += try decide(number) }
         try readEvidence(granted)
         for key in granted { story.grants += try connection.grants("WHERE \(Self.isKey)", key.columns) }
         story.productID = story.evidence.first?.purchase.productID ?? story.grants.first?.productID
@@ -73,33 +73,33 @@ private struct StoryReader {
     private static let isKey = "environment = $1 AND bundle_id = $2 AND transaction_id = $3"
 
     /// Returns the number of the lineage, if there is one.
-    private mutating func readFamily() throws(LedgerError) -> Int64? {
+    private mutating func readLineage() throws(LedgerError) -> Int64? {
         let rows = try connection.run(
             """
             SELECT families.id, families.account, families.claimed_at FROM identifiers
             JOIN families ON families.id = identifiers.family_id WHERE \(Self.isKey)
             """, key.columns)
         guard let row = rows.first else { return nil }
-        let family = try row.integer(0)
+        let number = try row.integer(0)
         (story.owner, story.ownedSince) = (try row.optionalText(1), try row.optionalDate(2))
         story.related = try connection.run(
             """
             SELECT transaction_id FROM identifiers
             WHERE family_id = $1 AND transaction_id <> $2 AND \(MemberID.isNone) ORDER BY transaction_id DESC LIMIT \(Self.maximumCount)
-            """, [.integer(family), key.columns[2]]
+            """, [.integer(number), key.columns[2]]
         ).map { (row) throws(LedgerError) in try row.text(0) }
-        story.transfers = try connection.transfers("WHERE family_id = $1", [.integer(family)])
-        return family
+        story.transfers = try connection.transfers("WHERE family_id = $1", [.integer(number)])
+        return number
     }
 
     /// Decides on the access that the purchase gives, and returns the other transactions under which it may have been
     /// granted.
-    private mutating func decide(_ family: Int64) throws(LedgerError) -> [TransactionKey] {
+    private mutating func decide(_ number: Int64) throws(LedgerError) -> [TransactionKey] {
         let count = try connection.run(
-            "SELECT COUNT(*) FROM (SELECT 1 FROM identifiers WHERE family_id = $1 LIMIT \(Self.maximumFamilyCount + 1)) AS found",
-            [.integer(family)])
-        guard try count.first?.integer(0) ?? 0 <= Self.maximumFamilyCount else { return [] }
-        let items = try policy.rules.entitlements(of: connection.lineages([family]), at: now).items.compactMap { item in
+            "SELECT COUNT(*) FROM (SELECT 1 FROM identifiers WHERE family_id = $1 LIMIT \(Self.maximumLineageSize + 1)) AS found",
+            [.integer(number)])
+        guard try count.first?.integer(0) ?? 0 <= Self.maximumLineageSize else { return [] }
+        let items = try policy.rules.entitlements(of: connection.lineages([number]), at: now).items.compactMap { item in
             PurchaseKeys(item.purchase).map { (key: $0.transaction, item: item) }
         }
         guard let own = items.first(where: { $0.key == key })?.item else { return [] }
