@@ -3,7 +3,8 @@ package import StrictText
 
 /// How a large subscription is divided into ``SubscriptionParts``, as it is stored.
 package struct Division: Sendable {
-    package struct Part: Equatable, Sendable {
+    /// The end of a part, whose beginning is the key of its row.
+    package struct PartRow: Equatable, Sendable {
         package let end: Int64
         /// When time alone changes what was decided about the part, in milliseconds since 1970.
         package let changesAt: Int64?
@@ -11,7 +12,8 @@ package struct Division: Sendable {
         package init(end: Int64, changesAt: Int64?) { (self.end, self.changesAt) = (end, changesAt) }
     }
 
-    package struct Period: Equatable, Sendable {
+    /// The place of a transaction in the division.
+    package struct PeriodRow: Equatable, Sendable {
         /// The beginning of the part that it is in.
         package let part: Int64
         package let lineItem: UTF8Bytes?
@@ -21,8 +23,8 @@ package struct Division: Sendable {
 
     /// The parts that are loaded, by their beginnings, and the periods in them.
     package struct Rows: Sendable {
-        package var parts: [Int64: Part] = [:]
-        package var periods: [TransactionKey: Period] = [:]
+        package var parts: [Int64: PartRow] = [:]
+        package var periods: [TransactionKey: PeriodRow] = [:]
 
         package init() {}
     }
@@ -40,8 +42,8 @@ package struct Division: Sendable {
         for part in parts.parts {
             let begin = part.span.lowerBound
             let changesAt = part.transactions.compactMap { changes[$0] }.min()
-            rows.parts[begin] = Part(end: part.span.upperBound, changesAt: changesAt?.millisecondsSince1970)
-            for key in part.transactions { rows.periods[key] = Period(part: begin, lineItem: parts.lineItems[key]) }
+            rows.parts[begin] = PartRow(end: part.span.upperBound, changesAt: changesAt?.millisecondsSince1970)
+            for key in part.transactions { rows.periods[key] = PeriodRow(part: begin, lineItem: parts.lineItems[key]) }
         }
         self.init(original: parts.original, rows)
     }

@@ -1,28 +1,29 @@
 package import AppStoreReceipt
 package import StrictText
 
+/// A part of a large subscription.
+package struct SubscriptionPart: Equatable, Sendable {
+    /// Milliseconds since 1970. No other part of the subscription has any of them.
+    var span: Range<Int64>
+    var transactions: [TransactionKey]
+}
+
 /// A subscription, divided where no period crosses: each part is decided as if the others did not exist.
 ///
 /// `Entitlements` decides a period by what overlaps it, and by the transactions with its web order line item. A period
 /// that only follows another changes nothing of it. Only a grace period reaches further than the period that it
 /// extends: a subscription with one is decided as a whole.
 package struct SubscriptionParts: Sendable {
-    package struct Part: Equatable, Sendable {
-        /// Milliseconds since 1970. No other part of the subscription has any of them.
-        var span: Range<Int64>
-        var transactions: [TransactionKey]
-    }
-
     /// The identifier of the first transaction, which all others name.
     let original: UTF8Bytes
     /// Ordered by date.
-    let parts: [Part]
+    let parts: [SubscriptionPart]
     let lineItems: [TransactionKey: UTF8Bytes]
 
     /// Returns `nil` for what is not divided: other purchases, subscriptions that were migrated, and evidence that
     /// contradicts itself.
     package init?(_ variants: [TransactionKey: [Lineage.Variant]]) {
-        var periods: [Part] = []
+        var periods: [SubscriptionPart] = []
         var byLineItem: [UTF8Bytes: Int] = [:]
         var lineItems: [TransactionKey: UTF8Bytes] = [:]
         var original: UTF8Bytes?
@@ -36,13 +37,13 @@ package struct SubscriptionParts: Sendable {
                 periods[index].transactions.append(key)
             } else {
                 if let item = period.lineItem { byLineItem[item] = periods.count }
-                periods.append(Part(span: period.span, transactions: [key]))
+                periods.append(SubscriptionPart(span: period.span, transactions: [key]))
             }
         }
         guard let original else { return nil }
         self.original = original
         self.lineItems = lineItems
-        var parts: [Part] = []
+        var parts: [SubscriptionPart] = []
         for period in periods.sorted(by: { $0.span.lowerBound < $1.span.lowerBound }) {
             if let last = parts.last, period.span.lowerBound < last.span.upperBound {
                 parts[parts.count - 1].span = last.span.joined(with: period.span)

@@ -311,28 +311,29 @@ private final class NotificationTypes: Sendable {
     /// The maximum number of types. Apple has fewer.
     private static let maximumCount = 200
 
-    private struct Kind: Hashable {
+    private struct CountedType: Hashable {
         let environment: AppStoreEnvironment?
         let type: NotificationType?
     }
 
-    private let counts = Mutex<[Kind: UInt64]>([:])
+    private let counts = Mutex<[CountedType: UInt64]>([:])
 
     func add(_ notification: VerifiedNotification) {
-        let kind = Kind(environment: notification.environment, type: notification.notification.payload.type)
+        let counted = CountedType(
+            environment: notification.environment, type: notification.notification.payload.type)
         counts.withLock { counts in
-            guard counts[kind] != nil || counts.count < Self.maximumCount else { return }
-            counts[kind, default: 0] += 1
+            guard counts[counted] != nil || counts.count < Self.maximumCount else { return }
+            counts[counted, default: 0] += 1
         }
     }
 
     var metric: MetricFamily {
         var metric = MetricFamily(
             .counter, "receipt_server_notifications_total", "Notifications that were recorded, repeated ones too.")
-        for (kind, count) in counts.withLock({ $0 }) {
+        for (counted, count) in counts.withLock({ $0 }) {
             metric.add(
                 count,
-                [("environment", kind.environment?.rawValue ?? ""), ("type", kind.type?.rawValue ?? "")])
+                [("environment", counted.environment?.rawValue ?? ""), ("type", counted.type?.rawValue ?? "")])
         }
         return metric
     }

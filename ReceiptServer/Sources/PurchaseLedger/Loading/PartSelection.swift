@@ -90,7 +90,7 @@ extension Division.Rows {
     /// - Parameter row: `begins_at`, `ends_at` and `changes_at`.
     mutating func addPart(_ row: SQLRow) throws(LedgerError) {
         let date = try row.optionalDate("changes_at")
-        parts[try row.integer("begins_at")] = Division.Part(
+        parts[try row.integer("begins_at")] = Division.PartRow(
             end: try row.integer("ends_at"), changesAt: date?.millisecondsSince1970)
     }
 
@@ -112,7 +112,7 @@ extension Division.Rows {
 
     mutating func addPeriods(_ rows: [SQLRow]) throws(LedgerError) {
         for row in rows {
-            periods[try row.transactionKey] = Division.Period(
+            periods[try row.transactionKey] = Division.PeriodRow(
                 part: try row.integer("part"), lineItem: try row.optionalText("line_item").map(UTF8Bytes.init))
         }
     }

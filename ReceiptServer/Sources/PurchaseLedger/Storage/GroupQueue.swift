@@ -50,7 +50,7 @@ final class GroupQueue<Work>: @unchecked Sendable {
     /// - Parameter lead: Does and finishes the work of all members of a group. The caller is the first member.
     /// - Throws: The error from the work, or `store-unavailable` if it wasn't done in time.
     func perform(
-        _ work: Work, _ share: WorkShare, _ lead: (Group<Work>) -> Void
+        _ work: Work, _ share: WorkShare, _ lead: (CommitGroup<Work>) -> Void
     ) throws(LedgerError) {
         let member = GroupMember(work, share)
         let isLeader = monitor.locked {
@@ -64,7 +64,7 @@ final class GroupQueue<Work>: @unchecked Sendable {
         if !isLeader {
             guard try member.waitToLead(limits) else { return }
         }
-        lead(Group(self, member, until: ContinuousClock.now + limits.time))
+        lead(CommitGroup(self, member, until: ContinuousClock.now + limits.time))
         passOn(after: member)
         try member.result()
     }
@@ -93,14 +93,14 @@ final class GroupQueue<Work>: @unchecked Sendable {
         return waiting.remove(at: index)
     }
 
-    fileprivate func next(for group: Group<Work>) -> GroupMember<Work>? {
+    fileprivate func next(for group: CommitGroup<Work>) -> GroupMember<Work>? {
         guard group.weight < limits.weight, ContinuousClock.now < group.end else { return nil }
         return monitor.locked { take(limits.weight - group.weight) }
     }
 }
 
-/// The members whose work one thread does together.
-final class Group<Work> {
+/// The members whose work one thread does together, with one commit.
+final class CommitGroup<Work> {
     private let queue: GroupQueue<Work>
     private var first: GroupMember<Work>?
     fileprivate private(set) var weight = 0

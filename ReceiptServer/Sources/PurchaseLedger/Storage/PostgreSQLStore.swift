@@ -6,8 +6,8 @@ import CLibpq
 /// A transaction locks the lineages of its purchases, so its reads and writes are serializable (`READ COMMITTED` with
 /// row locks). All locks are taken in one order.
 struct PostgreSQLStore: LedgerStore {
-    /// The kind of transaction.
-    private enum Kind {
+    /// What a transaction of the database may do.
+    private enum TransactionMode {
         case read, write
         /// It creates or changes the tables.
         case migrate
@@ -60,7 +60,7 @@ struct PostgreSQLStore: LedgerStore {
         return pending.answer
     }
 
-    private func answer(_ group: Group<PendingRedemption>) {
+    private func answer(_ group: CommitGroup<PendingRedemption>) {
         var together: [(member: GroupMember<PendingRedemption>, pending: PendingRedemption)] = []
         var alone: [GroupMember<PendingRedemption>] = []
         var keys: Set<PendingRedemption.Key> = []
@@ -169,14 +169,14 @@ struct PostgreSQLStore: LedgerStore {
     }
 
     private func repeating<Result>(
-        _ pool: ConnectionPool<PostgreSQLConnection>, _ kind: Kind,
+        _ pool: ConnectionPool<PostgreSQLConnection>, _ mode: TransactionMode,
         _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
         var attempt = 1
         var hasLostCommit = false
         while true {
             do throws(LedgerError) {
-                return try transaction(pool, kind, body)
+                return try transaction(pool, mode, body)
             } catch {
                 // If the connection is lost a second time, the work itself may be the cause.
                 guard error.isConflict, !(error.isLost && hasLostCommit) else { throw error }
@@ -191,18 +191,18 @@ struct PostgreSQLStore: LedgerStore {
     }
 
     private func transaction<Result>(
-        _ pool: ConnectionPool<PostgreSQLConnection>, _ kind: Kind,
+        _ pool: ConnectionPool<PostgreSQLConnection>, _ mode: TransactionMode,
         _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
         try pool.withConnection(isUsable: \.isUsable) { connection throws(LedgerError) in
             let result: Result
             do throws(LedgerError) {
-                connection.begin(kind.begin)
+                connection.begin(mode.begin)
                 result = try body(connection)
             } catch {
                 throw connection.rollBack(error)
             }
-            switch kind {
+            switch mode {
             case .read: connection.end()
             case .write: try commit(connection, CommitMarks.make())
             case .migrate: try commit(connection, nil)

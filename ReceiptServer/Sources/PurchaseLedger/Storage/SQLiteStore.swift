@@ -102,7 +102,7 @@ struct SQLiteStore: LedgerStore {
 
     /// Writes a group in one transaction. A failing member doesn't affect the others. If a shared transaction fails,
     /// each member gets its own in a second attempt.
-    private static func write(_ group: Group<Work>, _ connection: SQLiteConnection) {
+    private static func write(_ group: CommitGroup<Work>, _ connection: SQLiteConnection) {
         guard let leader = group.next() else { return }
         var members: [Member] = []
         var failed: [GroupMember<Work>] = []
