@@ -177,7 +177,7 @@ import TrialSupport
     }
 }
 
-/// The year at an App Store whose notifications are lost, and a ledger that asks; beside one that hears all.
+/// The year at an App Store whose notifications are lost, and a ledger that asks; beside one that gets all.
 private final class AskedYear {
     let ledger: PurchaseLedger
     let reference: PurchaseLedger
@@ -207,7 +207,7 @@ private final class AskedYear {
                     let notification = try verifier.verifyNotification(payload)
                     try reference.record(notification, at: store.now)
                     let chance = random.withLock { Int.random(in: 0..<100, using: &$0) }
-                    // Something in front of the server takes what it does not hear.
+                    // Something in front of the server takes what it does not get.
                     if chance < percent { try ledger.record(notification, at: store.now) }
                     return .success
                 } catch {

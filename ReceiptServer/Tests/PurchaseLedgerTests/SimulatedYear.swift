@@ -195,7 +195,7 @@ final class SimulatedYear: @unchecked Sendable {
             totals.requests += 1
             let answer = try answer(request)
             trace("\(request.url.suffix(60)) \(answer.status)")
-            if answer.status == 200 { hear(answer.body, at: clock()) }
+            if answer.status == 200 { recordAnswer(answer.body, at: clock()) }
             return answer
         }
         let client = try AppStoreServerClient(
@@ -234,7 +234,7 @@ final class SimulatedYear: @unchecked Sendable {
         }
     }
 
-    /// The model hears a notification, if it has not.
+    /// The model records a notification, if it has not.
     private func record(_ notification: VerifiedNotification, at date: Instant) {
         guard contents.notifications.insert(notification.notificationUUID ?? "").inserted else { return }
         record([.notification(notification)], at: date)
@@ -252,8 +252,8 @@ final class SimulatedYear: @unchecked Sendable {
 
     private static func customer(_ transaction: String) -> Int { Int(transaction).map { $0 / 1_000_000 % 1000 } ?? 0 }
 
-    /// The model hears what a server records of an answer: what Apple signed.
-    private func hear(_ body: [UInt8], at date: Instant) {
+    /// The model records what a server records of an answer: what Apple signed.
+    private func recordAnswer(_ body: [UInt8], at date: Instant) {
         guard let json = try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any] else { return }
         func evidence(_ text: Any?) -> VerifiedEvidence? { (text as? String).flatMap { try? verifier.verify($0) } }
         if let items = json["notificationHistory"] as? [[String: Any]] {

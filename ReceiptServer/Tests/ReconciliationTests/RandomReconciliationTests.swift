@@ -40,7 +40,7 @@ import Testing
     }
 }
 
-/// A shop whose server misses notifications and stops at times, and beside it a ledger that hears everything.
+/// A shop whose server misses notifications and stops at times, and beside it a ledger that gets everything.
 private final class Simulation {
     struct Totals: CustomStringConvertible {
         var notifications = 0, lost = 0, recovered = 0, inGaps = 0
@@ -169,7 +169,7 @@ private final class Simulation {
         return Reconciler(ledger, apps, options)
     }
 
-    /// The reference hears each notification when Apple sends it first; the subject if nothing is in the way.
+    /// The reference gets each notification when Apple sends it first; the subject if nothing is in the way.
     private static func receive(
         _ payload: String, _ verifier: AppStoreVerifier, _ subject: PurchaseLedger, _ reference: PurchaseLedger,
         _ world: World, _ store: FakeAppStore
