@@ -77,7 +77,7 @@ final class ConnectionTable: Sendable {
 
     var count: Int { connections.withLock(\.count) }
 
-    /// - Parameter limit: The number of connections beyond which another is excess.
+    /// - Parameter limit: The maximum number of connections that aren't excess.
     func insert(socket: CInt, limit: Int) -> Connection {
         connections.withLock { connections in
             let connection = Connection(socket: socket, isExcess: connections.count >= limit)

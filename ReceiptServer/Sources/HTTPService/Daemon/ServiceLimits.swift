@@ -15,7 +15,7 @@ package struct ServiceLimits: Sendable {
     /// The maximum total size of large bodies and of the answers to queued requests, in bytes, divided equally among
     /// the lanes. A body that exceeds it is answered with 503.
     package var memoryByteCount = 256 << 20
-    /// The number of threads that read requests and write answers, and of those that answer large requests.
+    /// The number of threads that read requests and write answers. As many others answer large requests.
     package var threadCount = max(System.processorCount, 2)
     /// The maximum time from the connection until the end of the headers.
     package var headerTime = Duration.seconds(10)
@@ -31,8 +31,8 @@ package struct ServiceLimits: Sendable {
     /// The queue answers requests with a larger body, so that small requests don't wait for them.
     static let largeBodyByteCount = 64 << 10
 
-    /// The body size from which freed memory is returned to the kernel: a receipt of 40 MB left 270 MB with an idle
-    /// service.
+    /// The minimum body size for returning freed memory to the kernel: after a receipt of 40 MB, an idle service kept
+    /// 270 MB.
     static let hugeBodyByteCount = 16 << 20
 
     /// The wait after which the server checks whether the client has gone. It isn't checked earlier, so that a client
@@ -41,8 +41,8 @@ package struct ServiceLimits: Sendable {
 
     /// The number of threads that answer the requests of a lane.
     ///
-    /// Threads of ``Lane/processor`` compute. The number of others is the same on any machine: that many requests can
-    /// wait for a database together, and share a commit. A waiting thread uses no processor.
+    /// Threads of ``Lane/processor`` compute. The others mostly wait for a database, so a few processors serve many of
+    /// them. Requests that wait together share a commit.
     func threadCount(of lane: Lane) -> Int {
         switch lane {
         case .processor: threadCount

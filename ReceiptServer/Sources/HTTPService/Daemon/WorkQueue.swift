@@ -121,7 +121,7 @@ final class WorkQueue: @unchecked Sendable {
         if wakes { monitor.signal() }
     }
 
-    /// Returns, within the monitor, whether to wake a thread: not if as many were woken as there are jobs.
+    /// Returns whether another thread must be woken for the waiting jobs. Call it within the monitor.
     private func wake() -> Bool {
         guard wokenCount < min(waitingCount, jobs.count) else { return false }
         wokenCount += 1
@@ -174,7 +174,7 @@ final class WorkQueue: @unchecked Sendable {
                 if let index = jobs.firstIndex(where: mayRun) {
                     let job = jobs.remove(at: index)
                     count(job.share, \.threads, 1)
-                    // The thread that ended a job may have made room for two.
+                    // A finished job can unblock two: this thread takes one.
                     let wakes = jobs.contains(where: mayRun) && wake()
                     return ((job, job.deadline <= System.monotonicMilliseconds ? .tooLate : .work), wakes)
                 }

@@ -153,7 +153,7 @@ package struct ConfigurationError: Error, Hashable, CustomStringConvertible {
 }
 
 extension OptionTable.Values {
-    /// Returns the number that an option has as its value, or `nil` without the option.
+    /// Returns the value of an option as a number, or `nil` if it isn't set.
     package func number(_ name: String, _ range: ClosedRange<Int>) throws(ConfigurationError) -> Int? {
         guard let text = self[name] else { return nil }
         guard let number = Int(text), range.contains(number), text.utf8.first != UInt8(ascii: "+") else {
@@ -163,12 +163,12 @@ extension OptionTable.Values {
         return number
     }
 
-    /// Returns the time that an option has as its value, or `nil` without the option.
+    /// Returns the value of an option in seconds, or `nil` if it isn't set.
     package func seconds(_ name: String, _ range: ClosedRange<Int> = 1...3600) throws(ConfigurationError) -> Duration? {
         try number(name, range).map { .seconds($0) }
     }
 
-    /// Returns the address that an option has as its value, or `nil` without the option.
+    /// Returns the value of an option as an address, or `nil` if it isn't set.
     package func address(_ name: String) throws(ConfigurationError) -> ListenAddress? {
         guard let text = self[name] else { return nil }
         guard let address = ListenAddress(text) else {

@@ -182,7 +182,7 @@ package struct Service {
             isImpatient = signal == SIGTERM || signal == SIGINT
             daemon.closeLateConnections()
         }
-        // From here on, a second SIGTERM or SIGINT has its usual effect. SIGHUP would end the process.
+        // From here on, SIGTERM and SIGINT end the process. SIGHUP stays blocked: it would, too.
         SignalSet([SIGTERM, SIGINT]).unblock()
         // Anything that hangs, such as a database or a full log pipe, is abandoned. Everything that was answered is
         // durable.

@@ -17,8 +17,8 @@ package struct SignalSet {
 
     /// The signals that ask a process to end, except those it was started to ignore, as by `nohup`.
     ///
-    /// Without `/proc`, which some containers lack, no signal is considered ignored. One too many stops an import
-    /// cleanly, and it can be resumed. With one too few, it couldn't be stopped cleanly.
+    /// Without `/proc`, which some containers lack, it includes ignored signals. One of them stops an import cleanly,
+    /// and it can be resumed. A signal left out would end it uncleanly.
     package static var ending: SignalSet {
         var ignored: UInt64 = 0
         if let status = try? System.readFile("/proc/self/status", maximumByteCount: 64 << 10) {
