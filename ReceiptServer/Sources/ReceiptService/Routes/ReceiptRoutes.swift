@@ -38,7 +38,7 @@ package struct ReceiptRoutes: Sendable {
         }
         let environments = configuration.policy.acceptedEnvironments
         var responders = [("/verifyReceipt", try responder(environments))]
-        // Xcode's evidence belongs to neither environment.
+        // Xcode's evidence belongs to neither server: all paths take it.
         let isOfApple = environments.isSubset(of: [.production, .sandbox])
         for (name, environment) in [("production", AppStoreEnvironment.production), ("sandbox", .sandbox)] {
             let own: Set = [environment]
@@ -58,7 +58,7 @@ package struct ReceiptRoutes: Sendable {
             if let known = refused[code] { refused[code] = known - min(known, count) }
         }
         var seen: Set<String> = []
-        // A responder with two paths has only one verifier.
+        // Paths can share a responder: count it once.
         for (_, responder) in responders
         where seen.insert(responder.environments.map(\.rawValue).sorted().joined()).inserted {
             let counts = responder.counts
