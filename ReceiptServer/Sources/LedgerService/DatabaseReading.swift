@@ -19,8 +19,8 @@ final class DatabaseReading<Value: Sendable>: @unchecked Sendable {
 
     init(pauseFactor: Int = 0) { self.pauseFactor = pauseFactor }
 
-    /// Whether the last read, made recently, got an answer, and the last value. Before the first read, the database has
-    /// just been opened.
+    /// Whether the database answered a recent read, and the last value. Initially, it counts as answering, because it
+    /// has just been opened.
     var last: (isAnswered: Bool, value: Value?) {
         monitor.locked { (isAnswered && ContinuousClock.now - readAt < Self.patience, value) }
     }

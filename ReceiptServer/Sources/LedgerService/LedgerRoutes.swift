@@ -61,7 +61,7 @@ package struct LedgerRoutes: Sendable {
     private var supportRoutes: [Route] {
         let support = SupportRoutes(ledger: ledger, accepted: verifier.policy, clock: clock)
         return [
-            // The request belongs to no owner: the last part of the path isn't an account.
+            // The request has no owner: its first parameter isn't an account.
             guarded(
                 .read, "GET", "/v1/transactions/{environment}/{bundle_id}/{id}", support.transaction,
                 owner: { _ in nil }),

@@ -1,7 +1,7 @@
 package import HTTPService
 import PurchaseLedger
 
-/// The command `receipt-server init`: creates a ledger. Only `--new-ledger` does so, too.
+/// The command `receipt-server init`: creates a ledger. Only `--new-ledger` also does.
 package enum NewLedger {
     package static let options = LedgerService.options.filter { $0.name == "--ledger" }
 

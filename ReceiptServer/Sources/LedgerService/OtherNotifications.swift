@@ -13,7 +13,7 @@ final class OtherNotificationCounts: Sendable {
 
     /// Counts such a notification and returns its answer, or returns `nil` if it was refused for another reason.
     func answer(to error: VerificationError, ignoringOtherApps: Bool) -> Response? {
-        // The signature is verified before the policy. A fault in a signed part is Apple's.
+        // The signature is verified before the policy. Errors in an embedded JWS are Apple's.
         guard error.part == nil else { return nil }
         if error.code == Self.appCode {
             apps.add(1, ordering: .relaxed)

@@ -86,7 +86,7 @@ extension VerificationPolicy {
     /// The environment of the server, if it has only one.
     var onlyEnvironment: AppStoreEnvironment? { acceptedEnvironments.count == 1 ? acceptedEnvironments.first : nil }
 
-    /// Returns the app of a request that may name one.
+    /// Returns the requested app, or the server's only one.
     func bundleID(_ asked: String?) throws(RequestFault) -> String {
         let known = bundleIDs?.map(UTF8Bytes.init)
         guard let bundleID = asked ?? (known?.count == 1 ? known?.first?.string : nil) else {

@@ -210,7 +210,7 @@ struct AskAppleFault: Error {
         case invalid(Member)
         case otherApp
         case otherEnvironment
-        /// Another root is trusted, and Apple knows nothing that it signed.
+        /// Another root is trusted. Apple doesn't know its transactions.
         case otherRoots
         case listedTwice(AppStoreEnvironment)
         case signer(String, SigningError)

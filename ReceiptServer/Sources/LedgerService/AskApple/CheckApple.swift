@@ -11,7 +11,7 @@ struct CheckApple {
     struct Patience {
         /// The time between two requests about a test notification. Apple allows one a second.
         var interval = Duration.seconds(2)
-        /// The number of requests until Apple has sent it, and the number of lookups until it is in the ledger.
+        /// The maximum number of requests until Apple has sent it, and of lookups until it is in the ledger.
         var attemptCount = 30
     }
 
@@ -170,7 +170,7 @@ struct CheckApple {
         let query = NotificationHistoryQuery(from: now - Self.countedTime, to: now)
         var pages = asker.app.client.notificationHistoryPages(query).makeIterator()
         var seen: Set<UTF8Bytes> = []
-        // The server, too, limits these requests to a tenth of the budget.
+        // As in the server, pages without new items can use a tenth of the budget.
         var barrenRest = max(1, asker.app.requestsPerHour / 10)
         while failure == nil, barrenRest > 0, pageCount < Self.maximumPageCount, let page = try pages.next() {
             pageCount += 1

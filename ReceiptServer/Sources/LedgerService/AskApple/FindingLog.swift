@@ -14,7 +14,7 @@ final class FindingLog: Sendable {
     func write(_ finding: Finding) {
         switch finding {
         case .refused(let app, let code, let id):
-            // A refused item is requested again. If it keeps failing, its inquiry fails, and that has a row.
+            // A refused item is requested again. If that keeps failing, its inquiry fails, which is logged.
             guard isNews("refused \(name(app)) \(code)") else { return }
             log.write(.error, "apple-item-refused", members(app) + [("code", .text(code))] + named("id", id))
         case .unknown(let unknown):

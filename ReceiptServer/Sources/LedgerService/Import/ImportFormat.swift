@@ -53,8 +53,7 @@ struct ImportFormat {
         case complete
         /// The next line continues a field of this one.
         case withinField
-        /// A quotation mark is neither doubled nor followed by a separator, so the text before it doesn't belong to the
-        /// line.
+        /// A quotation mark is neither doubled nor followed by a separator, so no earlier field continues in this line.
         case misplaced
     }
 

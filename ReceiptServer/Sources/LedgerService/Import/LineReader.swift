@@ -1,8 +1,8 @@
 import HTTPService
 
-/// The lines of a file, which is loaded in pieces. A copy reads ahead.
+/// The lines of a file, loaded in pieces. To read ahead, use a copy.
 struct LineReader {
-    /// The maximum size of a line. The server accepts no evidence from a longer one.
+    /// The maximum size of a line: the largest body that the server can accept.
     static let maximumByteCount = 64 << 20
     private static let pieceByteCount = 1 << 20
 
@@ -18,8 +18,7 @@ struct LineReader {
         self.offset = offset
     }
 
-    /// Returns the following lines, joined, if they continue a field of the last line, or `nil` if that isn't a field
-    /// of several lines.
+    /// Returns the lines that continue and close the last line's open field, joined, or `nil` if none close it.
     ///
     /// Reads ahead no further than the next line that opens a quotation mark, or ``maximumByteCount`` bytes, so a whole
     /// file is read at most twice.

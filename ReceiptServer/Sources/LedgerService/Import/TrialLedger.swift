@@ -1,8 +1,8 @@
 import HTTPService
 import PurchaseLedger
 
-/// An empty ledger in a temporary file, which is removed with it. A dry-run import goes into it, along with the real
-/// ledger's data about the lines.
+/// A ledger in a temporary file, which is deleted with it. A dry run copies the real ledger's data about the lines into
+/// it, and then imports them.
 final class TrialLedger {
     let ledger: PurchaseLedger
     private let path: String
