@@ -169,7 +169,7 @@ package struct SupportDesk: Sendable {
         notice(words, style, to: &html)
     }
 
-    /// Returns the sender of a request, or `nil` without a session. It ends if its token is removed or loses the scope.
+    /// Returns the sender of a request, or `nil` without a session. Ends the session if its token lost the scope.
     private func visitor(_ request: Request) throws(LedgerError) -> Visit? {
         guard let id = sessionCookie.value(in: request.header("Cookie")),
             let session = try sessions.session(id, at: clock())
@@ -427,7 +427,7 @@ package struct SupportDesk: Sendable {
 }
 
 extension Language {
-    /// The languages, each named in itself.
+    /// The languages, each by its own name.
     fileprivate static var choices: [(value: String, words: String)] {
         allCases.map { language in
             switch language {

@@ -1,6 +1,6 @@
 import LedgerService
 
-/// The actions that support can take. Each requires its own scope and a reason, is recorded, and can be undone.
+/// The actions that support can take. Each requires a scope and a reason, and is recorded.
 enum Act: String, CaseIterable {
     case sendAgain = "send-again"
     case transfer

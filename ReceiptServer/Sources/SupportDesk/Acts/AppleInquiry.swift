@@ -50,7 +50,7 @@ extension Reconciler {
                 case .error(let error) where error.reason == .invalidArgument(.id): return AppleAnswer(kind: .invalid)
                 case .otherApp, .error: return AppleAnswer(kind: .misconfigured)
                 case .refused(let items): return AppleAnswer(kind: .refused, refused: items)
-                // This inquiry claims nothing for an account.
+                // Never thrown without an account.
                 case .incomplete(let result): return AppleAnswer(kind: .partial, refused: result.refused)
                 case .ledger(let error): throw error
                 }

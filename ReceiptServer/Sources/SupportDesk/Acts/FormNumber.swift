@@ -1,6 +1,6 @@
 import Instants
 
-/// The number of a form, with which it takes effect only once: the date its page was made, and random bits.
+/// The number that makes a form take effect only once: the date its page was made, and random bits.
 enum FormNumber {
     /// The maximum age of a form. An older one may show outdated information.
     static let maximumAge = Duration.seconds(3600)

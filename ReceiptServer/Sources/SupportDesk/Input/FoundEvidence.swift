@@ -132,7 +132,7 @@ extension UInt8 {
 
     fileprivate var isOfBase64URL: Bool { isAlphanumeric || self == UInt8(ascii: "-") || self == UInt8(ascii: "_") }
 
-    /// Whether this is a base64 character other than padding: evidence can follow `evidence=`.
+    /// Whether this is a base64 character, but not `=`: evidence can follow `evidence=`.
     fileprivate var isOfBase64: Bool { isOfBase64URL || self == UInt8(ascii: "+") || self == UInt8(ascii: "/") }
 }
 

@@ -87,7 +87,7 @@ struct SearchAnswer {
             if TransactionName.isAppleOrder(word) { orderClues.append(word) }
         }
         try add(findings, desk)
-        // Requests that are part of a story are shown there.
+        // The stories already show their requests.
         var shown = Set(stories.flatMap(\.attempts).map { UTF8Bytes($0.requestID) })
         attempts = attempts.filter { shown.insert(UTF8Bytes($0.requestID)).inserted }
         for story in stories { try addEvidence(of: story.attempts, desk) }
@@ -174,7 +174,7 @@ struct SearchAnswer {
             do throws(LedgerError) {
                 kept = try desk.ledger.keptEvidence(attempt.digest)
             } catch  where error.code == .storeFailed {
-                // It is damaged, and costs the clerk this report alone.
+                // It is damaged. Only its report is missing.
                 continue
             }
             guard let bytes = kept else { continue }

@@ -255,7 +255,7 @@ struct SearchPage {
 }
 
 extension Decision {
-    /// The reasons for the refused pieces with advice for staff, each once.
+    /// The meanings of the refusals for staff, without duplicates.
     fileprivate var refusedSince: [SupportPhrase] {
         var phrases: [SupportPhrase] = []
         for phrase in refusals.compactMap({ SupportPhrase.refused($0.error.fault, found: $0.error.found) })

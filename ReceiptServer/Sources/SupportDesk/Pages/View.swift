@@ -6,7 +6,7 @@ import StrictText
 struct View: Sendable {
     var language = Language.english
     var timeZone: ReportTimeZone?
-    /// Whether the user chose it, as opposed to the browser.
+    /// Whether the user chose the language and time zone.
     private(set) var isChosen = true
 
     init(_ request: Request, _ cookie: Cookie, _ zones: TimeZones) {

@@ -1,7 +1,7 @@
 import Instants
 import Synchronization
 
-/// Limits how many wrong tokens are checked. Strangers can use it up; staff with long tokens don't need it.
+/// Limits how many wrong tokens are checked.
 ///
 /// Nobody guesses 128 random bits: long tokens are always checked, so an attacker can't lock out their owners. Short
 /// tokens are rate limited.

@@ -35,7 +35,7 @@ struct SupportOrigin: Sendable {
 
     /// Returns whether a request is for this desk rather than for a foreign name that resolves to it (DNS rebinding).
     ///
-    /// A proxy may send its own name. Without a proxy, the desk's only name is that of this machine.
+    /// A proxy may send any name. Without `--support-origin`, only `localhost` and IP addresses pass.
     func isHost(of request: Request) -> Bool {
         guard stated == nil, let host = request.header("Host") else { return true }
         // An IPv6 address: names have no brackets.

@@ -24,7 +24,7 @@ struct Sentence {
 struct StoryAnswers {
     let story: TransactionStory
     let now: Instant
-    /// The end of the latest period that gives access, if a renewal does.
+    /// The end of the latest period that gives access, if any does.
     var renewedUntil: Instant?
     /// The subscription that the transaction is a period of.
     var subscription: Subscription?
@@ -133,7 +133,7 @@ struct StoryAnswers {
         }
     }
 
-    /// The answers to other accounts that submitted it, and to the owner if it was refused.
+    /// The answers to other accounts that submitted it.
     private var others: [Sentence] {
         var seen: Set<UTF8Bytes> = []
         let holder = story.grants.first { $0.quantity > 0 }?.account ?? story.owner
