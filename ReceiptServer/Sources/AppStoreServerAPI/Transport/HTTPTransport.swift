@@ -111,7 +111,7 @@ private final class Handle: @unchecked Sendable {
             (CURLOPT_URL, request.url), (CURLOPT_PROTOCOLS_STR, isLoopback ? "http,https" : "https"),
             (CURLOPT_PROXY, ""), (CURLOPT_USERAGENT, "swift-app-store-receipt"),
         ]
-        // If a reused connection ends without an answer, libcurl sends the request again.
+        // On a reused connection that ends without an answer, libcurl would repeat the request.
         if request.method != .get { numbers.append((CURLOPT_FRESH_CONNECT, 1)) }
         // Given a body, libcurl would use POST.
         if request.method == .put || request.method == .delete {
