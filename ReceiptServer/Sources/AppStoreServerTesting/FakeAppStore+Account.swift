@@ -243,7 +243,7 @@ extension FakeAppStore {
         var counts: (succeeded: Int64, failed: Int64) = (0, 0)
         let date = now
         for (customer, history) in histories.sorted(by: { $0.key < $1.key }) {
-            // The active subscribers are the buyers: family members follow them.
+            // Subscribers are buyers, not family members or holders of a seat.
             for subscription in history.subscriptions
             where subscription.firstPeriod.ownershipType == .purchased
                 && history.status(of: subscription, at: date) == .active

@@ -319,7 +319,7 @@ struct FakeControl: Sendable {
     private static let retentionNames = ["transaction_id", "locale"]
 
     /// Returns the request that Apple sends to the real-time URL when a customer is about to cancel. The test forwards
-    /// it, because Apple's rules for the URL seldom allow that of a test.
+    /// it, because a test's URL seldom meets Apple's rules.
     private func requestRetention(_ members: FlatJSON) throws(Problem) -> JSONValue {
         let (_, transaction) = try transaction(members)
         guard transaction.productType == .autoRenewableSubscription else {
