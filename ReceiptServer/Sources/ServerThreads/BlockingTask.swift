@@ -1,4 +1,4 @@
-/// Lets a thread of ours wait for a task.
+/// Waits for tasks in synchronous code.
 package enum BlockingTask {
     /// Returns the result of an asynchronous call. Never call it in a task: it blocks the thread.
     @available(*, noasync)
@@ -10,7 +10,7 @@ package enum BlockingTask {
 
     private final class Box<Value: Sendable>: @unchecked Sendable {
         private let monitor = Monitor()
-        /// Within the monitor.
+        /// Guarded by the monitor.
         private var value: Value?
 
         func set(_ value: Value) {

@@ -1,20 +1,20 @@
 import Synchronization
 
-/// The threads on which asynchronous calls wait, for an answer or a disk, so that they do not occupy those of Swift's
-/// own pool.
-/// There are as many as are needed, and at most 64; further calls wait for one of them.
+/// Threads that make blocking calls for asynchronous code, so that none blocks a thread of Swift's own pool.
+///
+/// They start on demand, up to 64. Further calls wait for one of them.
 package final class CallThreads: Sendable {
     package static let shared = CallThreads()
 
     private struct State {
         private var jobs: [(@Sendable () -> Void)?] = []
-        /// The first job that has not begun.
+        /// The index of the next job.
         private var next = 0
         private(set) var threadCount = 0
 
         /// Adds a job.
         ///
-        /// - Returns: Whether it needs another thread, which counts from now on.
+        /// - Returns: Whether to start another thread. It is already counted.
         mutating func add(_ job: @escaping @Sendable () -> Void) -> Bool {
             jobs.append(job)
             guard threadCount < CallThreads.maximumCount else { return false }
@@ -22,14 +22,14 @@ package final class CallThreads: Sendable {
             return true
         }
 
-        /// Takes the next job for a thread; without one, the thread ends.
+        /// Takes the next job for a thread, or returns `nil` to end it.
         mutating func take() -> (@Sendable () -> Void)? {
             guard next < jobs.count else {
                 threadCount -= 1
                 return nil
             }
             let job = jobs[next]
-            // What a job has done is released, however long others wait.
+            // Release the closure now: its slot stays for a while.
             jobs[next] = nil
             next += 1
             if next > jobs.count / 2 {
@@ -39,7 +39,7 @@ package final class CallThreads: Sendable {
             return job
         }
 
-        /// Says that the system had no thread to give. If there is no other one, takes the next job.
+        /// Takes the next job for a caller that couldn't start a thread, if no other is running.
         mutating func takeWithoutThread() -> (@Sendable () -> Void)? {
             guard threadCount == 1 else {
                 threadCount -= 1
@@ -52,14 +52,14 @@ package final class CallThreads: Sendable {
     fileprivate static let maximumCount = 64
     private let state = Mutex(State())
 
-    /// Returns the result of a call that waits.
+    /// Returns the result of a blocking call.
     package func result<Value: Sendable>(of call: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in run { continuation.resume(returning: call()) } }
     }
 
     private func run(_ job: @escaping @Sendable () -> Void) {
         guard state.withLock({ $0.add(job) }), !Thread.detached({ self.work() }) else { return }
-        // A system without threads: unless one of ours goes on, this one waits for the answers.
+        // No thread could be started: unless another is running, make the calls here.
         while let job = state.withLock({ $0.takeWithoutThread() }) { job() }
     }
 

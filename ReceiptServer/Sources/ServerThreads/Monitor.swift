@@ -6,13 +6,12 @@ import Musl
 import Darwin
 #endif
 
-/// A lock, and a condition that threads wait for while they hold it.
+/// A lock with a condition variable.
 ///
-/// It is the platform's own, because Swift has no condition variable, and ThreadSanitizer does not understand
+/// It uses pthreads, because Swift has no condition variable, and ThreadSanitizer doesn't understand
 /// `Synchronization.Mutex`.
 @safe
 package final class Monitor: @unchecked Sendable {
-    // Both are made once, and released when no thread uses them.
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
@@ -21,7 +20,7 @@ package final class Monitor: @unchecked Sendable {
         #if canImport(Darwin)
         unsafe pthread_cond_init(condition, nil)
         #else
-        // By default a wait ends by the system's clock, which an operator can set back by a day.
+        // By default, deadlines use the system's clock, which an operator can set back.
         var attributes = pthread_condattr_t()
         unsafe pthread_condattr_init(&attributes)
         unsafe pthread_condattr_setclock(&attributes, Deadline.clock)
@@ -37,7 +36,7 @@ package final class Monitor: @unchecked Sendable {
         unsafe mutex.deallocate()
     }
 
-    /// Runs `body` while no other thread is in a `locked` of this monitor.
+    /// Runs `body` while holding the lock.
     package func locked<Result, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -46,13 +45,13 @@ package final class Monitor: @unchecked Sendable {
         return try body()
     }
 
-    /// Waits for a signal. Call it in ``locked(_:)``, which other threads can enter meanwhile, and look again whether
-    /// the condition holds.
+    /// Releases the lock while it waits for a signal. Call it within ``locked(_:)``, and check the condition again
+    /// afterwards.
     package func wait() { unsafe pthread_cond_wait(condition, mutex) }
 
-    /// Waits for a signal, at most until a time.
+    /// Waits for a signal until a deadline.
     ///
-    /// - Returns: Whether there was time left.
+    /// - Returns: `false` after the deadline.
     package func wait(until deadline: Deadline) -> Bool {
         var time = deadline.time
         return unsafe pthread_cond_timedwait(condition, mutex, &time) == 0
@@ -64,7 +63,7 @@ package final class Monitor: @unchecked Sendable {
     /// Wakes all threads that wait.
     package func broadcast() { unsafe pthread_cond_broadcast(condition) }
 
-    /// A time until which a thread waits.
+    /// The time at which a wait ends.
     package struct Deadline {
         #if canImport(Darwin)
         fileprivate static let clock = CLOCK_REALTIME

@@ -6,7 +6,7 @@ import Musl
 import Darwin
 #endif
 
-/// A thread of the system.
+/// A POSIX thread.
 package final class Thread {
     private let thread: pthread_t
 
@@ -30,9 +30,9 @@ package final class Thread {
     /// Waits until the thread has ended. Call it once.
     package func join() { _ = pthread_join(thread, nil) }
 
-    /// Starts a thread that nobody waits for.
+    /// Starts a thread that can't be joined.
     ///
-    /// - Returns: Whether the system had a thread to give.
+    /// - Returns: Whether the thread was started.
     @discardableResult
     package static func detached(_ body: @escaping @Sendable () -> Void) -> Bool {
         guard let thread = Thread(body) else { return false }
