@@ -4,13 +4,12 @@ import LedgerTestSupport
 import PurchaseLedger
 import TrialSupport
 
-/// A table with many attempts: what it costs to fill, that each account's are bounded, and how long support waits for a
-/// search.
+/// Measures a table with many attempts: the time to fill it, the limit of each account, and the time of a search.
 @MainActor struct AttemptsTrial {
     private static let limit = 50.0
     private let evidence: MintedEvidence
     private let count: Int
-    /// Together they have room for this many.
+    /// The number of accounts with room for `count` attempts.
     private let accountCount: Int
 
     init(_ evidence: MintedEvidence, count: Int) {
@@ -39,7 +38,7 @@ import TrialSupport
             return Double(number - first) / ((ContinuousClock.now - begin) / .seconds(1))
         }
         row("\(store): attempts recorded a second", format(try record(until: count), 0), log.lost == 0)
-        // Each takes the place of another.
+        // Each replaces an older one.
         let rate = try record(until: count + count / 10)
         row("\(store): the same where each account has all it may have", format(rate, 0), log.lost == 0)
         let kept = try (0..<20).map { try ledger.history(of: account($0), limit: 500)?.entries.count ?? 0 }
@@ -49,7 +48,7 @@ import TrialSupport
                 let least = min(PurchaseLedger.maximumAttemptCount, number / accountCount)
                 return (least...least + AttemptLog.boundingInterval).contains(count)
             })
-        // Of all that are kept, and of many accounts.
+        // Spread over all kept attempts.
         let step = max(count / 100 - 1, 1)
         let last = (0..<min(count, 100)).compactMap { attempt(number - 1 - $0 * step) }
         try search("\(store): an account's history, ms", last) { attempt in
@@ -77,7 +76,7 @@ import TrialSupport
 
     private func account(_ number: Int) -> String { "account \(number % accountCount)" }
 
-    /// Attempt `number`: its own evidence, and one of a hundred transactions of many accounts, or one of its own.
+    /// Returns an attempt with its own evidence. One in ten is about one of 10 transactions of many accounts.
     private func attempt(_ number: Int) -> Attempt? {
         let transaction = number % 10 == 0 ? "1\(number % 100)" : "2\(number)"
         let name = TransactionName(

@@ -4,11 +4,11 @@ import LedgerTestSupport
 import PurchaseLedger
 import TrialSupport
 
-/// Threads that redeem what their accounts have, without HTTP: what the library's own users get.
+/// Threads that redeem without HTTP, as in a program that uses the library.
 enum InProcessLoad {
-    /// Starts processes, and has all of them redeem at the same time.
+    /// Starts processes that redeem at the same time.
     ///
-    /// - Parameter executable: This program of the build that is measured.
+    /// - Parameter executable: The `server-trial` of the measured build.
     static func measure(
         _ location: String, processes: Int, clients: Int, seconds: Double, _ executable: URL
     ) throws -> Load.Result {
@@ -36,7 +36,7 @@ enum InProcessLoad {
         return result
     }
 
-    /// What such a process does: it writes the microseconds of all redemptions to a file, whose name it prints.
+    /// Runs such a process: writes the microseconds of all redemptions to a file, and prints its name.
     ///
     /// - Parameter arguments: The ledger, the number of threads, the seconds, and the number of the process.
     static func run(_ arguments: [String], _ evidence: MintedEvidence) throws {

@@ -8,7 +8,7 @@ import TrialSupport
 enum KilledLedger {
     /// Prints each transaction when it is answered.
     ///
-    /// - Parameter arguments: The ledger, the point, how often it is passed before, and the first transaction.
+    /// - Parameter arguments: The ledger, the point, how often to pass it first, and the first transaction.
     static func run(_ arguments: [String], _ evidence: MintedEvidence) throws {
         guard arguments.count == 4, let point = GroupPoint(rawValue: arguments[1]), let count = Int(arguments[2]),
             let first = Int(arguments[3])
@@ -30,7 +30,7 @@ enum KilledLedger {
                     guard let answer = try? ledger.redeem(coins[number], for: "account \(id)"),
                         [.granted, .alreadyYours].contains(answer.outcomes.first?.outcome)
                     else { return print("failed \(id)") }
-                    // At once: what the process has not written when it is killed is lost.
+                    // Unbuffered: SIGKILL would discard a buffer.
                     FileHandle.standardOutput.write(Data("\(id)\n".utf8))
                 }
             }

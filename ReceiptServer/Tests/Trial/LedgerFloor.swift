@@ -4,13 +4,13 @@ import Foundation
 import LedgerTestSupport
 import TrialSupport
 
-/// The rows of a grant, written by plain SQL: no ledger with these tables and these databases is faster.
+/// Writes the rows of a grant in plain SQL. No ledger with these tables and databases is faster.
 struct LedgerFloor {
     private let location: String
     private let clients: Int
     /// Whether one commit has a grant of each client.
     private let isGrouped: Bool
-    /// What the ledger stored about one grant, as SQL literals.
+    /// The stored purchase and event, as SQL literals.
     private let purchase: String
     private let event: String
 
@@ -79,7 +79,7 @@ struct LedgerFloor {
             """
     }
 
-    /// A connection that runs texts of SQL.
+    /// A connection that runs SQL text.
     private final class Database {
         private var file: OpaquePointer?
         private var server: OpaquePointer?

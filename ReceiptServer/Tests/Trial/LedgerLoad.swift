@@ -4,7 +4,7 @@ import Foundation
 import LedgerTestSupport
 import TrialSupport
 
-/// How many requests a second a ledger answers, and how long they take, beside what the same rows cost by plain SQL.
+/// Measures the throughput and latency of a ledger, and of plain SQL that writes the same rows.
 ///
 /// Each client is a connection that sends a request, waits for its answer, and sends the next. Each measurement has
 /// servers and a database of its own.
@@ -18,13 +18,13 @@ import TrialSupport
         case repeats
         /// The same without HTTP: each server is a process that redeems on a thread for each client.
         case repeatsInProcess
-        /// A known transaction of a subscription with this many.
+        /// A known transaction of a subscription with this many transactions.
         case renewals(Int)
         /// A receipt with this many purchases, new or known.
         case receipt(Int, isKnown: Bool)
-        /// New purchases beside three clients, each of which repeats a receipt with this many.
+        /// New purchases, while three clients each repeat a receipt with this many purchases.
         case others(Int)
-        /// The rows of a grant, each with a commit of its own, or one commit for all clients.
+        /// The rows of a grant in plain SQL, with one commit for each grant or for all clients.
         case floor(isGrouped: Bool)
 
         var name: String {
@@ -47,22 +47,21 @@ import TrialSupport
         let work: Work
     }
 
-    /// What is measured, and how.
     struct Options {
-        /// `nil` for all.
+        /// Only these, or `nil` for all.
         var stores: [String]?
         var works: [String]?
         var clients: [Int]?
         var seconds = 2.0
-        /// How often each is measured. The medians count.
+        /// The number of measurements of each case. Their median counts.
         var rounds = 1
-        /// Of each server.
+        /// Per server.
         var threads = 16
         /// The folder of another build's executables.
         var other: URL?
-        /// Whether each is measured in turn with and without the table of attempts.
+        /// Whether to measure alternately with and without the table of attempts.
         var comparesAttempts = false
-        /// What each sync of a server takes longer, in milliseconds.
+        /// The delay of each sync of a server, in milliseconds.
         var syncDelay: Double?
         var isJSON = false
 
@@ -101,7 +100,7 @@ import TrialSupport
             ChildProcess.Failure(description: "unknown or without its value: \(argument)")
         }
 
-        /// The folder of the executables of a checkout, or of an executable.
+        /// Returns the folder of a checkout's executables, or of an executable.
         private static func folder(_ path: String) throws -> URL {
             let given = URL(filePath: path)
             let places = [
@@ -125,7 +124,7 @@ import TrialSupport
     private let tokens: String
     private let options: Options
     private let purchases: Purchases
-    /// Of the servers.
+    /// Passed to servers.
     private let environment: [String: String]
 
     init(_ evidence: MintedEvidence, _ options: Options) throws {
@@ -136,7 +135,7 @@ import TrialSupport
         purchases = Purchases(evidence)
     }
 
-    /// Compiles what makes each sync of a program slow, and returns the environment with which a program is slowed.
+    /// Compiles the library that delays syncs, and returns the environment that loads it.
     private static func slowSync(_ milliseconds: Double, _ library: String) throws -> [String: String] {
         let source = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "slow-sync.c")
         try ChildProcess.run(
@@ -178,7 +177,7 @@ import TrialSupport
         for test in cases {
             var (own, other): ([Load.Result], [Load.Result]) = ([], [])
             for round in 0..<options.rounds {
-                // In turn: the machine has other things to do.
+                // Alternate, because other load varies.
                 if round % 2 == 0 { own.append(try measure(test, by: ServerProcess.executable)) }
                 if options.comparesAttempts {
                     other.append(try measure(test, by: ServerProcess.executable, ["--keep-attempts", "0"]))
@@ -193,8 +192,7 @@ import TrialSupport
         if options.isJSON { print("[\(lines.joined(separator: ",\n "))]") }
     }
 
-    /// Whether it is the server that waits for the disk: PostgreSQL syncs in processes of its own, and a floor has no
-    /// server.
+    /// Returns whether the server syncs. PostgreSQL syncs in its own processes, and a floor has no server.
     private static func syncsInServer(_ test: Case) -> Bool {
         test.store == .sqlite && test.servers > 0 && test.work != .repeatsInProcess
     }
@@ -224,7 +222,7 @@ import TrialSupport
             return #"{\#(head),"work":"\#(test.work.name)",\#(Self.members(own))\#(pairs)}"#
         }
 
-        /// Of the pairs.
+        /// The median of the pairs.
         private var ratio: Double { median(zip(own, other).map { $0.perSecond / $1.perSecond }) }
 
         private static func figures(_ results: [Load.Result]) -> String {
@@ -248,7 +246,7 @@ import TrialSupport
         }
     }
 
-    /// Whether the other build has what the measurement needs.
+    /// Returns whether the other build can run a test.
     private func canMeasure(_ test: Case, _ folder: URL) -> Bool {
         switch test.work {
         case .floor: false
@@ -274,7 +272,7 @@ import TrialSupport
                 for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: location + suffix) }
             }
         }
-        // A server of 0.3.0 makes its ledger itself, and has no such command.
+        // Version 0.3.0 has no `init`: its server creates the ledger.
         let making = try ChildProcess([executable.path(percentEncoded: false), "init", "--ledger", location])
         _ = making.readAll()
         making.wait()
@@ -307,7 +305,7 @@ import TrialSupport
         load.seconds = options.seconds
         switch test.work {
         case .grants, .others:
-            // The requests end before they are repeated.
+            // No request is repeated.
             let count = Int(options.seconds * 5000)
             load.requests = try (0..<count + test.clients).map {
                 request(try purchases.coins($0), "account \($0 % 500)")
@@ -319,7 +317,7 @@ import TrialSupport
         case .renewals(let count):
             _ = try send([request(purchases.receipt(periods: count, customer: 1), "anna")], to: servers)
             load.requests = [request(try purchases.renewal(count - 1, customer: 1), "anna")]
-            // The period becomes known as StoreKit 2 says it, too.
+            // Record the StoreKit 2 form of the period, too.
             _ = try send(load.requests, to: servers)
         case .receipt(let count, isKnown: true):
             load.requests = [request(try purchases.receipt(coins: count, customer: 1), "anna")]
@@ -357,7 +355,7 @@ import TrialSupport
         usleep(500_000)
         let result = load.run()
         while threads.contains(where: { !$0.isFinished }) { usleep(10_000) }
-        // A server that has no time for the others says so: that is a slow answer, and not one of those a second.
+        // A busy server answers with 503, which counts for the latency but not for the throughput.
         var answered = result
         answered.statuses[503] = nil
         answered.answerCount = result.statuses[200] ?? 0
@@ -422,7 +420,7 @@ import TrialSupport
             }
         }
 
-        /// A period of it.
+        /// A period of that subscription.
         func renewal(_ number: Int, customer: Int) throws -> String {
             try evidence.transaction {
                 $0.productID = "monthly"

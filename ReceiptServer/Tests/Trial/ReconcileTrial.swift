@@ -8,7 +8,7 @@ import PurchaseLedger
 import Reconciliation
 import TrialSupport
 
-/// What asking Apple afterwards costs: the requests of a day, and the time of redemptions.
+/// Measures the cost of asking Apple: the requests of a day, and the time of redemptions.
 ///
 ///     server-trial --reconcile [--sales 100000] [--pairs 7] [--seconds 3]
 @MainActor struct ReconcileTrial {
@@ -35,7 +35,7 @@ import TrialSupport
         if pairCount > 0 { try runPairs() }
     }
 
-    // MARK: A day, on a clock of its own
+    // MARK: A simulated day
 
     private func runDay() throws {
         let day = try SimulatedDay(evidence, saleCount)
@@ -75,7 +75,7 @@ import TrialSupport
         var ratios: [Double] = []
         var rates: (with: [Double], without: [Double]) = ([], [])
         for number in 0..<pairCount {
-            // In turn: the machine has other things to do.
+            // Alternate, because other load varies.
             var (with, without) = (0.0, 0.0)
             for isAsking in number % 2 == 0 ? [true, false] : [false, true] {
                 let rate = try measure(isAsking ? server : nil)
@@ -93,7 +93,7 @@ import TrialSupport
             median(ratios) > 0.85)
     }
 
-    /// An App Store with some notifications that reached nobody.
+    /// An App Store whose notifications were not received.
     private func shop() throws -> FakeAppStore {
         var options = FakeAppStore.Options()
         options.environment = .production
@@ -111,7 +111,7 @@ import TrialSupport
         return store
     }
 
-    /// The new purchases a second that a server grants, which asks or not.
+    /// Returns the grants a second of a server, which asks `shop` unless it is `nil`.
     private func measure(_ shop: FakeAppStoreServer?) throws -> Double {
         let location = evidence.path("reconcile-\(UUID().uuidString).db")
         let tokens = try evidence.write(Array("token-of-the-backend-1234\n".utf8), to: "reconcile-tokens")

@@ -8,10 +8,10 @@ import PurchaseLedger
 import Reconciliation
 import TrialSupport
 
-/// A day of a shop on a clock of its own: clients redeem, most notifications arrive, and for two hours none does.
+/// A simulated day of a shop: clients redeem, and most notifications arrive, but none during two hours.
 ///
-/// Of the notifications, 3 % reach nobody, and 1 % are taken by a proxy. A tenth of the sales are subscriptions of a
-/// week that end on this day; most of them were charged hours before.
+/// 3 % of the notifications are lost, and a proxy swallows 1 %. A tenth of the sales are weekly subscriptions that end
+/// on this day. Most of them were charged hours before.
 final class SimulatedDay {
     static let budget = 3600
     private static let start = Instant(millisecondsSince1970: 1_767_225_600_000)  // 2026-01-01
@@ -20,7 +20,7 @@ final class SimulatedDay {
     struct Result {
         var requests: [AppStoreServerEndpoint: Int] = [:]
         var requestsByPriority: [Int: Int] = [:]
-        /// In the hour of the most, and of those that can wait in their hour of the most.
+        /// The most requests in an hour, and the most of low priority.
         var (most, mostLow) = (0, 0)
         var (lost, missing, left) = (0, 0, 0)
     }
@@ -44,7 +44,7 @@ final class SimulatedDay {
     private let reconciler: Reconciler
     private let app = AskedApp(.production, MintedEvidence.bundleID)
     private var hourCount: Int64 = 0
-    /// The requests of a low priority.
+    /// The low-priority requests so far.
     private var lowCount = 0
     private var lowByHour: [Int64: Int] = [:]
 
@@ -75,16 +75,16 @@ final class SimulatedDay {
 
     deinit { for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: folder + suffix) } }
 
-    /// - Parameter progress: Called after each hour of the day and the night, with how many there were.
+    /// - Parameter progress: Called after each simulated hour, with the number of hours so far.
     func run(_ progress: (Int64) -> Void) throws -> Result {
         var events: [Event] = []
         for id in 0..<saleCount {
             let second = Int64(id) * 86_400 / Int64(saleCount)
-            // What ends today was sold a week ago.
+            // This subscription ends today.
             if id % 10 == 9 { try sell(id, at: Self.start - .seconds(7 * 86_400 - second)) }
             let date = Self.start + .seconds(id % 10 == 9 ? max(0, second - 7200 - Int64(id % 50_000)) : second)
             let isSilent = Self.silence.contains(Int((date - Self.start).components.seconds))
-            // Subscriptions and others alike.
+            // The same share of subscriptions and others.
             let share = (id / 10 + id) % 100
             let delivery: Delivery = isSilent || share < 3 ? .lost : share == 50 ? .swallowed : .taken
             events.append(Event(date: date, kind: id % 10 == 9 ? .renewal : .sale, id: id))
@@ -151,7 +151,7 @@ final class SimulatedDay {
             let uuids = lost[start..<min(start + 1000, lost.count)].map(\.uuid)
             result.missing += uuids.count - (try ledger.recordedNotifications(uuids, in: .production).count)
         }
-        // The day's look at the history is always to be asked again, and so are subscriptions that end next week.
+        // The daily history inquiry is always pending, and so are inquiries about subscriptions that end next week.
         for counts in try ledger.inquiryCounts(at: apple.now) {
             result.left += counts.failed + max(0, (counts.pending[3] ?? 0) - 1) + (counts.pending[4] ?? 0)
         }
@@ -159,7 +159,7 @@ final class SimulatedDay {
     }
 }
 
-/// Apple's side of the day. It signs what is asked for.
+/// Apple's side of the day. It signs on request.
 private final class DayApple: @unchecked Sendable {
     struct Sent {
         let date: Instant
@@ -172,16 +172,16 @@ private final class DayApple: @unchecked Sendable {
     var now: Instant
     var sold: [Int: Instant] = [:]
     var renewed: [Int: Instant] = [:]
-    /// By their dates.
+    /// Ordered by date.
     private(set) var sent: [Sent] = []
     private(set) var requests: [AppStoreServerEndpoint: Int] = [:]
     private(set) var requestsByHour: [Int64: Int] = [:]
 
     init(_ evidence: MintedEvidence, _ now: Instant) { (self.evidence, self.now) = (evidence, now) }
 
-    // MARK: What is signed
+    // MARK: Signing
 
-    /// The ids are those of StoreKit's, with the period in the last digit.
+    /// Returns an id whose last digit is the period.
     private func id(_ sale: Int, _ period: Int) -> String { "\(5_000_000_000 + sale * 10 + period)" }
 
     private func builder(_ sale: Int, _ period: Int, _ date: Instant) -> JWSBuilder {
@@ -216,7 +216,7 @@ private final class DayApple: @unchecked Sendable {
         return payload
     }
 
-    // MARK: What is answered
+    // MARK: Answers
 
     func answer(_ request: HTTPTransport.Request) -> HTTPTransport.Answer {
         let parts = request.url.split(separator: "?", maxSplits: 1)

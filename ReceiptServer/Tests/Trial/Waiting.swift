@@ -6,10 +6,10 @@ import LedgerTestSupport
 import PurchaseLedger
 import TrialSupport
 
-/// What strangers, a database that waits, a slow receiver and a backlog cost the others: a server with a ledger in a
-/// file of SQLite.
+/// Measures how strangers, a locked database, a slow receiver and a backlog delay other requests to a server with an
+/// SQLite ledger.
 ///
-/// A copy of this executable beside another server measures that one.
+/// To measure another server, copy this executable beside it.
 @MainActor struct WaitingTrial {
     private static let token = "token-of-the-backend-1234"
     private let evidence: MintedEvidence
@@ -57,7 +57,7 @@ import TrialSupport
         return Double((ContinuousClock.now - start) / .microseconds(1)) / 1e6
     }
 
-    /// Sends requests, each on a connection of its own, and waits for no answer.
+    /// Sends each request on its own connection, without waiting for answers.
     private func send(_ requests: [[UInt8]], to server: ServerProcess) throws -> [Client] {
         try requests.map { request in
             let client = try Client(port: server.port)
@@ -71,7 +71,7 @@ import TrialSupport
 
     // MARK: Trials
 
-    /// 600 connections that post notifications, beside one that redeems.
+    /// Redeems while 600 connections post notifications.
     private func strangers() throws {
         let server = try start(newLedger())
         let notification = try JWSBuilder.notification(
@@ -108,7 +108,7 @@ import TrialSupport
         _ = server.terminate()
     }
 
-    /// A file that another process keeps locked.
+    /// Redeems while this process locks the file.
     private func lockedFile() throws {
         let path = try newLedger()
         let server = try start(path, "--stop-time", "3")
@@ -136,7 +136,7 @@ import TrialSupport
         withExtendedLifetime(others) {}
     }
 
-    /// Events of four accounts that the receiver takes 10 seconds for, before those of 40 others.
+    /// Delivers events of 40 accounts, while the receiver takes 10 seconds for those of four.
     private func slowReceiver() throws {
         let path = try newLedger()
         do {
@@ -167,7 +167,7 @@ import TrialSupport
         _ = server.wait()
     }
 
-    /// 100,000 events of one account and 100,000 accounts with one each, and a receiver that refuses them.
+    /// Redeems beside 100,000 due events of one account, and one later event of each of 100,000 accounts.
     private func backlog() throws {
         let path = try newLedger()
         _ = try start(path).terminate()
@@ -178,7 +178,7 @@ import TrialSupport
         func run(_ statement: String) -> Bool { sqlite3_exec(handle, statement, nil, nil, nil) == SQLITE_OK }
         for (account, id, sequence) in [("'old'", "'old ' || i", "i"), ("'later ' || i", "'later ' || i", "1")] {
             let select = "\(id), \(account), \(sequence), '{}', i, 'pending', 0"
-            // Version 1 of the tables had the dates with the events.
+            // In version 1 of the schema, `outbox` has the due dates.
             let isDone =
                 run("\(numbers) INSERT INTO outbox SELECT \(select), NULL FROM n")
                 || run(

@@ -2,13 +2,13 @@ import AppStoreReceipt
 import Foundation
 import TrialSupport
 
-// What the server promises, measured: each row with what it must be.
+// Measures the server's promises, and shows whether each holds.
 //
 //   server-trial [--long]
-//   server-trial --ledger [OPTIONS]     only a ledger: `../../benchmark` has the options
-//   server-trial --attempts [COUNT]     COUNT attempts, a million by default: bounded, and searched
-//   server-trial --service --json       only the latency under more and more connections
-//   server-trial --reconcile [OPTIONS]  only what asking Apple afterwards costs
+//   server-trial --ledger [OPTIONS]     only a ledger: see `../../benchmark --help`
+//   server-trial --attempts [COUNT]     only a table of COUNT attempts, a million by default
+//   server-trial --service --json       only the latency under 1 to 256 connections
+//   server-trial --reconcile [OPTIONS]  only the cost of asking Apple
 
 let arguments = Array(CommandLine.arguments.dropFirst())
 let isLong = arguments.contains("--long")
@@ -18,7 +18,7 @@ var failures = 0
 func format(_ value: Double, _ digits: Int = 1) -> String { String(format: "%.\(digits)f", value) }
 
 @MainActor func row(_ name: String, _ value: String, _ holds: Bool = true) {
-    // At once, also into a file.
+    // Don't buffer output to a file.
     FileHandle.standardOutput.write(Data("\(holds ? "ok    " : "FAILED")  \(name): \(value)\n".utf8))
     if !holds { failures += 1 }
 }
@@ -27,7 +27,7 @@ func format(_ value: Double, _ digits: Int = 1) -> String { String(format: "%.\(
     try ServerProcess(evidence.trustOptions + ["--bundle-id", MintedEvidence.bundleID, "--log", "none"] + options)
 }
 
-/// Receipts of several sizes, also some that are refused, on every path.
+/// Receipts of several sizes, including refused ones, for both routes.
 let mixed: [[UInt8]] = try {
     var requests: [[UInt8]] = []
     for count in [0, 1, 1, 1, 2, 3, 5, 10, 20, 50] {
@@ -41,7 +41,7 @@ let mixed: [[UInt8]] = try {
     requests.append(requestBytes("POST", "/verifyReceipt", Array(MintedEvidence.body(forged).utf8)))
     return requests
 }()
-/// The same, and what else the server answers.
+/// ``mixed``, and other requests.
 let all =
     try mixed + [
         requestBytes("POST", "/v1/verify", Array(try evidence.transaction().utf8)),
@@ -54,7 +54,7 @@ let all =
     ]
 let healthRequests = [requestBytes("GET", "/healthz")]
 
-/// The request on a connection of its own.
+/// The request with `Connection: close`.
 func alone(_ request: [UInt8]) -> [UInt8] {
     guard let line = request.firstIndex(of: UInt8(ascii: "\n")) else { return request }
     return request[...line] + Array("Connection: close\r\n".utf8) + request[(line + 1)...]
@@ -71,7 +71,7 @@ func load(_ server: ServerProcess, _ requests: [[UInt8]], connections: Int = 64,
     return load.run()
 }
 
-// MARK: A ledger: how much it answers, and whose database, receiver or strangers take long
+// MARK: A ledger
 
 if arguments.first == "--in-process" {
     defer { evidence.remove() }
@@ -154,8 +154,8 @@ guard arguments.allSatisfy({ $0 == "--long" }) else {
 
 // MARK: Throughput
 
-/// The processor time that the library takes for the mixed receipts in this process, a request, while the server has
-/// the same load.
+/// Returns the processor time that the library takes for a ``mixed`` request in this process, while the server has the
+/// same load.
 @MainActor func libraryMicroseconds(under server: ServerProcess) throws -> Double {
     var policy = VerificationPolicy(bundleIDs: [MintedEvidence.bundleID], environments: [.production])
     policy.clock = { .now }
@@ -188,7 +188,7 @@ guard arguments.allSatisfy({ $0 == "--long" }) else {
     return result
 }
 
-/// Set before the thread starts that reads it.
+/// Set before the thread that reads it starts.
 nonisolated(unsafe) var mixedForThread: [[UInt8]] = []
 
 func threadSeconds() -> Double {
@@ -203,7 +203,7 @@ do {
     _ = load(server, mixed, seconds: 1)
     let memory = server.residentKiB
     let library = try libraryMicroseconds(under: server)
-    // Receipts and /healthz in turn, since the machine has other things to do.
+    // Alternate receipts and /healthz, because other load varies.
     for (name, change) in [("kept alive", { $0 }), ("one for each request", alone)] as [(String, ([UInt8]) -> [UInt8])]
     {
         var health: [Load.Result] = [], receipts: [Load.Result] = []
@@ -235,8 +235,8 @@ do {
             "    of one processor, all of it the server's", "\(perSecond(receipts, seconds.receipts)) requests a second"
         )
         row("    beside /healthz", "\(format(mean(receipts) / mean(health), 2)) × as many requests a second")
-        // A request to /healthz costs the server a third of what libcrypto needs for a signature. The server is to add
-        // no more than such a request.
+        // The server should add no more to the library's time than a request to /healthz takes, which is a third of
+        // libcrypto's time for a signature.
         func microseconds(_ results: [Load.Result], _ seconds: Double) -> Double {
             seconds / Double(results.reduce(0) { $0 + $1.answerCount }) * 1e6
         }
@@ -261,7 +261,7 @@ do {
     let alone = load(server, mixed, connections: 8, seconds: 3)
     let before = server.residentKiB
     let idle = try (0..<1000).map { _ in try Client(port: server.port) }
-    // Half of them in the headers, half in the body; each gets a byte a second.
+    // Half stall in the headers, half in the body: each sends a byte a second.
     let slow = try (0..<400).map { index in
         let client = try Client(port: server.port)
         client.send(

@@ -1,4 +1,4 @@
-// A disk whose every sync takes longer, for a program that is started with this library in LD_PRELOAD.
+// Delays each sync of a program that is started with this library in LD_PRELOAD.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>
