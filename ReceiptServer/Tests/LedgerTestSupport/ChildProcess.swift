@@ -2,10 +2,10 @@ import CChildProcess
 import Foundation
 import Synchronization
 
-/// A program of its own, with a pipe to its input and one from its output.
+/// A child process with a pipe to its input and one from its output.
 ///
-/// Foundation's `Process` gives a child the blocked signals of the thread that starts it, and a socket that it waits
-/// for until the child's own children have closed it, too.
+/// Foundation's `Process` passes the starting thread's signal mask to the child, and waits until grandchildren have
+/// closed a socket that they inherit.
 package final class ChildProcess: Sendable {
     package let id: Int32
     private let input: Int32
@@ -34,7 +34,7 @@ package final class ChildProcess: Sendable {
     deinit {
         closeInput()
         close(output)
-        // Swift Testing waits forever for the process of an exit test while another one ended and nobody waited for it.
+        // While an ended child isn't reaped, Swift Testing waits forever for the process of an exit test.
         if id > 0, status.withLock({ $0 == nil }) { Thread.detachNewThread { [id] in Self.wait(for: id) } }
     }
 
@@ -44,7 +44,7 @@ package final class ChildProcess: Sendable {
 
     package func closeInput() { if !isInputClosed.exchange(true, ordering: .relaxed) { close(input) } }
 
-    /// Returns what the child writes, up to the next end of a line; `nil` at the end of its output.
+    /// Returns the next line of the output, or `nil` at its end.
     package func readLine() -> String? {
         var line: [UInt8] = []
         var byte: UInt8 = 0
@@ -63,7 +63,7 @@ package final class ChildProcess: Sendable {
 
     package func signal(_ signal: Int32) { kill(id, signal) }
 
-    /// Waits for the end, and returns the status as `waitpid` gives it.
+    /// Waits for the end, and returns the status from `waitpid`.
     @discardableResult
     package func wait() -> Int32 {
         status.withLock { status in

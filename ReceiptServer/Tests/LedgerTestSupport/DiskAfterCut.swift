@@ -1,10 +1,10 @@
 import Foundation
 
-/// What a disk may have when its power is cut, after any number of the operations of a ``WatchedDisk``.
+/// A disk's possible contents after a power cut, which can follow any operation of a ``WatchedDisk``.
 ///
-/// What was not synced is there or not: all of it, none, some writes or sectors of any of them, or the first ones with
-/// the last one torn. Where a file became longer and what was written there is lost, it has zeros or anything. A name
-/// leads to any of the files that it led to since the folder was synced.
+/// Of the unsynced changes, the disk has all, none, random writes or sectors, the last ones, or the first ones with the
+/// last of them torn. If a file has grown but the bytes are lost, they are zero or random. A name refers to any file
+/// that it has referred to since the folder was synced.
 package struct DiskAfterCut {
     private static let sector = 512
 
@@ -20,12 +20,12 @@ package struct DiskAfterCut {
 
     private var files: [Int: File] = [:]
     private var names: [String: Int] = [:]
-    /// Since the folder was synced.
+    /// The changes since the folder was synced.
     private var nameChanges: [(name: String, file: Int?)] = []
     private var count = 0
     private let ignoresSync: Bool
 
-    /// - Parameter ignoresSync: Whether nothing becomes durable by a sync: the disk lies.
+    /// - Parameter ignoresSync: Whether a sync makes nothing durable.
     package init(_ disk: WatchedDisk, ignoringSync ignoresSync: Bool = false) {
         self.ignoresSync = ignoresSync
         for (number, (name, bytes)) in disk.beginning.sorted(by: { $0.key < $1.key }).enumerated() {
@@ -34,7 +34,7 @@ package struct DiskAfterCut {
         }
     }
 
-    /// One more operation happened before the cut.
+    /// Applies one more operation before the cut.
     package mutating func apply(_ operation: WatchedDisk.Operation) {
         count += 1
         switch operation {
@@ -56,12 +56,12 @@ package struct DiskAfterCut {
         }
     }
 
-    /// Which changes are there that were not synced.
+    /// The unsynced changes that survive.
     private enum Kept: CaseIterable {
         case none, all, firsts, lasts, writes, sectors
     }
 
-    /// Writes what a disk may have into a folder.
+    /// Writes random possible contents to a folder.
     package func write(to folder: String, using generator: inout some RandomNumberGenerator) throws {
         let kept = Kept.allCases.randomElement(using: &generator) ?? .none
         for (name, file) in namesAfterCut(kept, using: &generator) {
@@ -110,7 +110,7 @@ package struct DiskAfterCut {
                 if isKept { Self.apply(change, to: &bytes, fill) }
                 continue
             }
-            // Some sectors of it, or the first ones.
+            // Keep random sectors, or the first ones.
             var start = 0
             var isTorn = false
             while start < written.count {
@@ -122,7 +122,7 @@ package struct DiskAfterCut {
                 start = end
             }
         }
-        // The file was made longer, and nothing was written there.
+        // The new size can survive without the bytes.
         if kept != .none, bytes.count < length, Bool.random(using: &generator) {
             Self.apply(.write(offset: length, bytes: []), to: &bytes) {
                 isZero ? 0 : UInt8.random(in: 0...255, using: &generator)

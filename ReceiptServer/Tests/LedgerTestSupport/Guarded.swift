@@ -1,6 +1,6 @@
 import Foundation
 
-/// A value behind a lock that ThreadSanitizer understands, which it does not of `Synchronization.Mutex`.
+/// A value behind a lock that ThreadSanitizer understands, unlike `Synchronization.Mutex`.
 package final class Guarded<Value>: @unchecked Sendable {
     private let lock = NSLock()
     private var value: Value
@@ -15,7 +15,7 @@ package final class Guarded<Value>: @unchecked Sendable {
 }
 
 extension Guarded<Int> {
-    /// Counts one more, and returns the count.
+    /// Adds one, and returns the new value.
     package func increment() -> Int {
         withLock { count in
             count += 1

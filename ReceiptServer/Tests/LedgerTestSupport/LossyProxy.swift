@@ -1,37 +1,37 @@
 import Foundation
 
-/// A socket in front of a PostgreSQL server that ends connections where a test says so.
+/// A proxy for a PostgreSQL server that ends connections where a test chooses.
 package final class LossyProxy: Sendable {
-    /// When a connection ends.
+    /// When a lost call's connection ends.
     package enum Moment: String, CaseIterable, Sendable {
-        /// The server has seen nothing of the call.
+        /// Before the server receives the call.
         case before
-        /// The server has answered the call, and the client sees the first part of the answer.
+        /// After the server has answered, and the client has received half of the answer.
         case amid
-        /// The server has answered the call, and the client does not see it.
+        /// After the server has answered, and before the client receives it.
         case after
     }
 
-    /// What is to be lost.
+    /// The planned losses.
     private struct Plan {
-        /// The number of answers to commits that have inserted something.
+        /// The number of commits with an insert whose answers to lose.
         var commits = 0
-        /// The number of connections after such a commit.
+        /// The number of connections to refuse after each.
         var connectionsThen = 0
         var connections = 0
-        /// A call after `rest` others: what a client sends until it waits for an answer.
+        /// A call after `rest` others. A call is all that a client sends before it waits.
         var call: (rest: Int, moment: Moment)?
         var lostCalls = 0
     }
 
-    /// Where a client finds the database behind the proxy.
+    /// The URI of the database through the proxy.
     package let uri: String
     /// The folder of the socket.
     private let folder: String
     private let listener: Int32
     private let plan = Guarded(Plan())
 
-    /// - Parameter uri: That of a database, with the folder of the server's socket.
+    /// - Parameter uri: A database's URI, with the server's socket folder as its host.
     package init(before uri: String) throws {
         guard let server = uri.components(separatedBy: "host=").last?.components(separatedBy: "&").first else {
             throw ChildProcess.Failure(description: "no folder in \(uri)")
@@ -57,16 +57,15 @@ package final class LossyProxy: Sendable {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// Loses the answers to the next commits that have inserted something, and a number of connections that are made
-    /// after each.
+    /// Loses the answers to the next `count` commits with an insert, and refuses `connections` connections after each.
     package func loseCommits(_ count: Int, andConnections connections: Int = 0) {
         plan.withLock { ($0.commits, $0.connectionsThen) = (count, connections) }
     }
 
-    /// Loses a call after a number of others, over whatever connection; the opening of a connection is one, too.
+    /// Loses one call after `count` others on any connection. Opening a connection counts as a call.
     package func loseCall(after count: Int, _ moment: Moment) { plan.withLock { $0.call = (count, moment) } }
 
-    /// Ends what was planned, and returns how many calls were lost.
+    /// Cancels the plan, and returns the number of lost calls.
     @discardableResult
     package func loseNothing() -> Int {
         plan.withLock { plan in
@@ -86,7 +85,7 @@ package final class LossyProxy: Sendable {
         }
     }
 
-    /// What both directions of a connection know.
+    /// The state that both directions share.
     private struct Exchange {
         var openCount = 2
         var isLost: Moment?
@@ -118,9 +117,9 @@ package final class LossyProxy: Sendable {
             }
         }
         Thread {
-            // The first message has no type.
+            // The first message has no type byte.
             pump(client, backend, isTyped: false) { type, call in
-                // What opens a connection, what ends a pipeline, a statement alone, and the end of the connection.
+                // The startup message, Sync, Query and Terminate complete a call.
                 guard type == 0 || "SQX".utf8.contains(type) else { return .wait }
                 guard type != UInt8(ascii: "X") else { return .pass(call) }
                 let lost = plan.withLock { plan -> Moment? in
@@ -136,7 +135,7 @@ package final class LossyProxy: Sendable {
         }.start()
         Thread {
             pump(backend, client, isTyped: true) { type, answer in
-                // The server is ready for the next call.
+                // ReadyForQuery ends the answer.
                 guard type == UInt8(ascii: "Z") else { return .wait }
                 return exchange.withLock { exchange in
                     if exchange.isLost == .after { return .end([]) }
@@ -158,31 +157,31 @@ package final class LossyProxy: Sendable {
         }.start()
     }
 
-    /// Whether an answer has the tag of a command.
+    /// Whether an answer contains a command tag.
     private static func contains(_ bytes: ArraySlice<UInt8>, _ tag: String) -> Bool {
         let tag = Array(tag.utf8) + [0]
         return bytes.indices.contains { bytes[$0] == tag[0] && bytes[$0...].starts(with: tag) }
     }
 
-    /// What becomes of messages.
+    /// What to do with messages.
     private enum Passage {
-        /// More belong to them.
+        /// Wait for more.
         case wait
         case pass(ArraySlice<UInt8>)
-        /// They are the last of the connection.
+        /// End the connection after them.
         case end(ArraySlice<UInt8>)
     }
 
-    /// Passes on messages: a type but for the first one of a client, and a length that counts itself (55.7 of
-    /// PostgreSQL's documentation).
+    /// Forwards messages. Each has a type byte, except a client's first one, and a length that includes itself
+    /// (PostgreSQL's documentation, 55.7).
     ///
-    /// - Parameter decide: Is called after each message, with its type and all bytes that wait.
+    /// - Parameter decide: Called after each message, with its type and all waiting messages.
     private static func pump(
         _ from: Int32, _ to: Int32, isTyped: Bool, _ decide: (UInt8, ArraySlice<UInt8>) -> Passage
     ) {
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         var waiting: [UInt8] = []
-        // Where the message begins that is not complete.
+        // The beginning of the incomplete message.
         var start = 0
         var hasType = isTyped
         while case let count = recv(from, &buffer, buffer.count, 0), count > 0 {

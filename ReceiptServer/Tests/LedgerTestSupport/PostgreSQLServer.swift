@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// A server of PostgreSQL in a temporary folder, on a socket in that folder. It ends when this process ends, however
-/// that ends.
+/// A PostgreSQL server with its data and its socket in a temporary folder. It ends with this process, even if that
+/// crashes.
 package final class PostgreSQLServer: Sendable {
     package static let shared = Result { try PostgreSQLServer() }
 
@@ -17,7 +17,7 @@ package final class PostgreSQLServer: Sendable {
 
     private let folder: String
     private let databases = Atomic(0)
-    /// Ends the server when it reads a line, and removes the folder, too, when its input ends.
+    /// Stops the server when it reads a line. When its input ends, it also removes the folder.
     private let keeper = Guarded<ChildProcess?>(nil)
 
     package init() throws {
@@ -37,7 +37,7 @@ package final class PostgreSQLServer: Sendable {
         try start()
     }
 
-    /// Before a command: the user that runs it.
+    /// The command prefix that drops root privileges.
     private static var user: [String] {
         getuid() == 0 ? ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", "--"] : []
     }
@@ -55,7 +55,7 @@ package final class PostgreSQLServer: Sendable {
         try keeper.withLock { $0 = try ChildProcess(["/bin/sh", "-c", script]) }
     }
 
-    /// Ends the server, and its connections with it. ``start()`` begins again with the same databases.
+    /// Stops the server and its connections. ``start()`` restarts it with the same databases.
     package func stop() {
         keeper.withLock { keeper in
             keeper?.write("keep\n")
@@ -64,7 +64,7 @@ package final class PostgreSQLServer: Sendable {
         }
     }
 
-    /// The URI of a new, empty schema.
+    /// Creates a schema, and returns its URI.
     package func makeDatabase() throws -> String {
         let name = "ledger\(databases.wrappingAdd(1, ordering: .relaxed).newValue)"
         let server = "postgresql:///postgres?host=\(folder)&user=ledger"

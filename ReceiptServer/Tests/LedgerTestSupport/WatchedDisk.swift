@@ -1,10 +1,9 @@
 import CWatchedVFS
 import Foundation
 
-/// A folder in which SQLite works through a VFS that remembers what was written and what was synced, and fails where a
-/// test says so.
+/// A folder that SQLite uses through a VFS. It records writes and syncs, and fails the calls that a test chooses.
 ///
-/// All is written to real files, too.
+/// The data is also written to real files.
 package final class WatchedDisk: @unchecked Sendable {
     package enum Operation: Sendable {
         case create(String, file: Int)
@@ -12,32 +11,32 @@ package final class WatchedDisk: @unchecked Sendable {
         case write(file: Int, offset: Int, bytes: [UInt8])
         case truncate(file: Int, size: Int)
         case sync(file: Int)
-        /// Of the folder: names are durable.
+        /// The folder's names are durable.
         case syncNames
     }
 
-    /// Which calls fail.
+    /// The calls that fail.
     package struct Fault: Sendable {
         package enum Kind: String, CaseIterable, Sendable {
-            /// The call fails, and no other.
+            /// One call fails.
             case once
-            /// The call fails, and all after it.
+            /// All calls fail from then on.
             case lasting
-            /// The call fails, and all after it, if they need room.
+            /// All calls that need space fail from then on.
             case full
         }
 
         let kind: Kind
-        /// The calls before it.
+        /// The number of calls that still succeed.
         var rest: Int
 
-        /// - Parameter count: The number of calls that succeed before.
+        /// - Parameter count: The number of calls that succeed first.
         package init(_ kind: Kind, after count: Int) { (self.kind, rest) = (kind, count) }
     }
 
     private struct State {
         var operations: [Operation] = []
-        /// The open files and those that are there, by name.
+        /// The numbers of the existing files, by name.
         var files: [String: Int] = [:]
         var fileCount = 0
         var fault: Fault?
@@ -46,21 +45,21 @@ package final class WatchedDisk: @unchecked Sendable {
 
     /// The name of the VFS.
     package let vfs: String
-    /// What was in the folder when it was not watched, and is durable.
+    /// The initial contents of the folder, which are durable.
     package let beginning: [String: [UInt8]]
     private let syncTime: Duration
     private let state: Guarded<State>
     private var handle: UnsafeMutableRawPointer?
 
     /// - Parameters:
-    ///   - folder: Without links in its path.
-    ///   - syncTime: How long a sync takes.
+    ///   - folder: A path without symbolic links.
+    ///   - syncTime: The delay of each sync.
     package init(_ folder: String, syncTime: Duration = .zero) throws {
         self.syncTime = syncTime
         vfs = "watched \(UUID().uuidString)"
         var beginning: [String: [UInt8]] = [:]
         var state = State()
-        // SQLite makes the index of the log anew when nobody uses it.
+        // SQLite recreates the WAL index when no connection uses it.
         for name in try FileManager.default.contentsOfDirectory(atPath: folder).sorted() where !name.hasSuffix("-shm") {
             beginning[name] = Array(try Data(contentsOf: URL(filePath: folder + "/" + name)))
             state.files[name] = state.fileCount
@@ -79,13 +78,12 @@ package final class WatchedDisk: @unchecked Sendable {
 
     deinit { watched_vfs_free(handle) }
 
-    /// What has happened.
     package var operations: [Operation] { state.withLock(\.operations) }
 
-    /// The number of operations that have happened.
+    /// The number of operations so far.
     package var position: Int { state.withLock(\.operations.count) }
 
-    /// Has calls fail from now on; `nil` ends it.
+    /// Makes calls fail from now on, or with `nil`, none.
     package func fail(_ fault: Fault?) { state.withLock { $0.fault = fault } }
 
     /// Runs `body` while nothing fails.
@@ -104,7 +102,7 @@ package final class WatchedDisk: @unchecked Sendable {
         return state.withLock { state in
             if let code = Self.failure(of: call, &state) {
                 if call.kind == watched_write {
-                    // Half of what was to be written.
+                    // Write only half.
                     call.written = call.length / 2
                     Self.note(call, call.written, &state)
                 }
@@ -139,7 +137,7 @@ package final class WatchedDisk: @unchecked Sendable {
         state.operations.append(.write(file: Int(call.file), offset: Int(call.offset), bytes: bytes))
     }
 
-    /// Returns the error that a call is answered with; `nil` if it does not fail.
+    /// Returns the error of a call, or `nil` if it doesn't fail.
     private static func failure(of call: watched_call, _ state: inout State) -> Int32? {
         guard var fault = state.fault, let code = code(of: call.kind, isFull: fault.kind == .full) else { return nil }
         guard fault.rest == 0 else {

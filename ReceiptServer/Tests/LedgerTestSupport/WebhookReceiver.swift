@@ -16,9 +16,9 @@ package final class WebhookReceiver: Sendable {
     package var received: [Received] { requests.withLock { $0 } }
 
     /// - Parameters:
-    ///   - rawAnswer: What is sent in place of an answer with a status, by the number of the request: pieces, after
-    ///     each of which it waits. After an empty one the connection ends.
-    ///   - prepare: Is called with each request before it is answered.
+    ///   - rawAnswer: Returns the pieces to send in place of the answer to a request, by its number, or `nil`. They are
+    ///     sent 50 ms apart, and an empty one ends the connection.
+    ///   - prepare: Called with each request before it is answered.
     ///   - status: The status of the answer, by the id of the event.
     package init(
         rawAnswer: @escaping @Sendable (Int) -> [String]? = { _ in nil },
