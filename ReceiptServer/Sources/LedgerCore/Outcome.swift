@@ -44,7 +44,7 @@ public enum Outcome: String, Codable, Sendable, CaseIterable {
         case .alreadyYours: Row(mayFinish: true, "was granted to the account before")
         case .belongsToAnother: Row(mayFinish: true, "belongs to a lineage that another account submitted first")
         case .tooEarly: Row(mayFinish: false, "is a renewal that begins later")
-        case .expired: Row(mayFinish: true, "is a period that has ended, or that another one has replaced")
+        case .expired: Row(mayFinish: true, "is a period that has ended, or that an upgrade has replaced")
         case .revoked:
             Row(
                 mayFinish: true,
@@ -54,7 +54,7 @@ public enum Outcome: String, Codable, Sendable, CaseIterable {
         case .notYours:
             Row(
                 mayFinish: false,
-                "was bought with another `account_token` (`appAccountToken`) or, with `--require-token`, with one that no account has"
+                "has an `appAccountToken` other than `account_token`, or another account's, or, with `--require-token`, no account's"
             )
         case .tokenMissing:
             Row(mayFinish: false, "was bought without the token that `--require-token` requires")

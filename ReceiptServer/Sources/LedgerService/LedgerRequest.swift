@@ -28,11 +28,6 @@ struct RedeemRequest {
             return token
         }
     }
-
-    /// Returns the account of a request, or `nil` if the body can't be parsed. The answer reports that error.
-    @Sendable static func account(of request: Request) -> String? {
-        try? RedeemRequest(request.body.span).account
-    }
 }
 
 /// `{}` or `{"token":"…"}`
@@ -122,11 +117,6 @@ struct OrderRequest {
         idempotencyKey = texts[.idempotencyKey]
         shopOrderID = texts[.shopOrderID]
         environment = try texts[.environment].map { (text) throws(RequestFault) in try .init(environment: text) }
-    }
-
-    /// Returns the account of a request, or `nil` if the body can't be parsed. The answer reports that error.
-    @Sendable static func account(of request: Request) -> String? {
-        try? OrderRequest(request.body.span).account
     }
 }
 

@@ -43,7 +43,8 @@ package struct LedgerRoutes: Sendable {
 
     package var routes: [Route] {
         [
-            guarded(.redeem, "POST", "/v1/redeem", redeem, owner: RedeemRequest.account(of:)),
+            guarded(
+                .redeem, "POST", "/v1/redeem", parse: { try RedeemRequest($0.body.span) }, owner: { $1.account }, redeem),
             guarded(.read, "GET", "/v1/accounts/{id}/entitlements", entitlements, queryItems: ["at", "environment"]),
             guarded(.transfer, "POST", "/v1/accounts/{id}/transfer", transfer),
             guarded(.delete, "DELETE", "/v1/accounts/{id}", forget),
@@ -88,7 +89,9 @@ package struct LedgerRoutes: Sendable {
         let orders = OrderRoutes(ledger: ledger, accepted: verifier.policy, clock: clock)
         return [
             guarded(.redeem, "POST", "/v1/accounts/{id}/token", orders.token),
-            guarded(.redeem, "POST", "/v1/orders", orders.make, owner: OrderRequest.account(of:)),
+            guarded(
+                .redeem, "POST", "/v1/orders", parse: { try OrderRequest($0.body.span) }, owner: { $1.account },
+                { try orders.make($1) }),
             guarded(.read, "GET", "/v1/orders", orders.purchasesWithoutOrder, queryItems: ["without", "after"]),
             guarded(.read, "GET", "/v1/orders/{id}", orders.order, owner: { _ in nil }),
         ]
@@ -101,10 +104,22 @@ package struct LedgerRoutes: Sendable {
     /// The verdicts that the metrics count separately, by code.
     var countedApart: [VerificationError.Code: UInt64] { otherNotifications.verdicts }
 
+    /// - Parameter owner: The owner of a request. Unless it says otherwise, the path begins with it.
     private func guarded(
         _ scope: TokenScope, _ method: String, _ path: String,
         _ handler: @escaping @Sendable (Request) throws -> Response, queryItems: [String] = [],
         owner: @escaping @Sendable (Request) -> String? = { $0.parameters.first }
+    ) -> Route {
+        guarded(
+            scope, method, path, queryItems: queryItems, parse: { _ in }, owner: { request, _ in owner(request) },
+            { request, _ in try handler(request) })
+    }
+
+    private func guarded<Body: Sendable>(
+        _ scope: TokenScope, _ method: String, _ path: String, queryItems: [String] = [],
+        parse: @escaping @Sendable (Request) throws -> Body,
+        owner: @escaping @Sendable (Request, Body) -> String?,
+        _ handler: @escaping @Sendable (Request, Body) throws -> Response
     ) -> Route {
         // Reject requests without a token before they take a queue slot.
         let refusal = { @Sendable (request: Request) -> Response? in
@@ -117,18 +132,25 @@ package struct LedgerRoutes: Sendable {
         }
         return Route(
             .only(method), path, execution: .queued(.guarded), headers: ["Authorization"], queryItems: queryItems,
-            refusal: refusal, owner: owner
+            refusal: refusal
         ) { request in
-            var response = Response {
-                do {
-                    return try answer { try handler(request) }
-                } catch let error as VerificationError {
-                    return error.response(for: .httpClient)
-                }
+            let body = Result { try parse(request) }
+            return ParsedRequest(owner: (try? body.get()).flatMap { owner(request, $0) }) {
+                response(to: request) { try handler(request, body.get()) }
             }
-            response.headers.append(("Request-Id", request.id))
-            return response
         }
+    }
+
+    private func response(to request: Request, _ handler: () throws -> Response) -> Response {
+        var response = Response {
+            do {
+                return try answer(handler)
+            } catch let error as VerificationError {
+                return error.response(for: .httpClient)
+            }
+        }
+        response.headers.append(("Request-Id", request.id))
+        return response
     }
 
     /// Logs a failure of the ledger. The answer to the client doesn't give the cause.
@@ -147,8 +169,7 @@ package struct LedgerRoutes: Sendable {
 
     // MARK: Evidence
 
-    private func redeem(_ request: Request) throws -> Response {
-        let asked = try RedeemRequest(request.body.span)
+    private func redeem(_ request: Request, _ asked: RedeemRequest) throws -> Response {
         let now = clock()
         var unwrapped: [String] = []
         func attempted(_ code: String, _ outcomes: [TransactionOutcome] = [], order: Int64? = nil) {

@@ -23,8 +23,7 @@ struct OrderRoutes: Sendable {
         return Response(body: writer.bytes)
     }
 
-    func make(_ request: Request) throws -> Response {
-        let asked = try OrderRequest(request.body.span)
+    func make(_ asked: OrderRequest) throws -> Response {
         let environments = accepted.acceptedEnvironments
         let environment = asked.environment ?? (environments.count == 1 ? environments.first : nil) ?? .production
         guard environments.contains(environment) else {

@@ -63,11 +63,12 @@ package struct SupportDesk: Sendable {
                     "Host", "Origin", "Sec-Fetch-Site", "Cookie", "Content-Type", "Content-Length",
                     "Transfer-Encoding", "Accept-Language",
                 ],
-                refusal: { refusal(of: $0, isForAnyone: isForAnyone) },
-                // One browser can't take all slots.
-                owner: { sessionCookie.value(in: $0.header("Cookie")) }
+                refusal: { refusal(of: $0, isForAnyone: isForAnyone) }
             ) { request in
-                try answer(request) { try handler(request) }
+                // One browser can't take all slots.
+                ParsedRequest(owner: sessionCookie.value(in: request.header("Cookie"))) {
+                    try answer(request) { try handler(request) }
+                }
             }
         }
         return RouteTable(

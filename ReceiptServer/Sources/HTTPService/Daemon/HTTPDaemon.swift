@@ -233,16 +233,17 @@ extension HTTPDaemon {
         guard let index = exchange.route else { return Response(HTTPFault.notFound) }
         exchange.request.body.removeByteOrderMark()
         let route = routes.routes[index]
-        if route.execution == .immediate, !exchange.hasLargeBody { return route.handler(exchange.request) }
+        if route.execution == .immediate, !exchange.hasLargeBody { return route.answer(exchange.request) }
         let queue = lanesOfRoutes[index].queue
-        // Finding the owner of a large request takes time, and large requests have few slots anyway.
-        let owner = exchange.hasLargeBody ? nil : route.owner(exchange.request)
-        let share = WorkQueue.Share(owner: owner.map { UTF8Bytes($0) }, isLarge: exchange.hasLargeBody)
+        // Parsing a large request takes time. Large requests have few slots, whoever their owner is.
+        let parsed = exchange.hasLargeBody ? nil : route.parse(exchange.request)
+        let share = WorkQueue.Share(owner: parsed?.owner.map { UTF8Bytes($0) }, isLarge: exchange.hasLargeBody)
         guard queue.takePlace(share) else { return Response(HTTPFault.queueFull) }
         exchange.state = .queued
         let resume = suspend()
         queue.run(share) { [queue] turn in
-            exchange.answer(exchange.refusal(at: turn) ?? route.handler(exchange.request))
+            exchange.answer(
+                exchange.refusal(at: turn) ?? parsed?.answer() ?? route.answer(exchange.request))
             queue.leavePlace(share)
             resume()
         }

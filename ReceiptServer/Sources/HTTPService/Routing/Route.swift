@@ -11,6 +11,18 @@ package enum Lane: CaseIterable, Sendable {
     case unguarded
 }
 
+/// A request that was parsed once, and waits for its answer.
+package struct ParsedRequest: Sendable {
+    /// The owner, if known. An owner can use only a share of the lane's slots and threads.
+    package let owner: String?
+    package let answer: @Sendable () -> Response
+
+    package init(owner: String?, answer: @escaping @Sendable () throws -> Response) {
+        self.owner = owner
+        self.answer = { Response { try answer() } }
+    }
+}
+
 /// The handler of requests with one method and path.
 package struct Route: Sendable {
     package enum Methods: Sendable {
@@ -41,15 +53,13 @@ package struct Route: Sendable {
     /// Refuses a request based on its request line and headers, before its body is read and before it takes a slot.
     /// Returns `nil` to admit it.
     package let refusal: @Sendable (Request) -> Response?
-    /// The owner of a queued request, if known. An owner can use only a share of the lane's slots and threads.
-    package let owner: @Sendable (Request) -> String?
-    package let handler: @Sendable (Request) -> Response
+    /// Parses a request: before it takes a slot or, if its body is large, on the thread that answers it.
+    package let parse: @Sendable (Request) -> ParsedRequest
 
     package init(
         _ methods: Methods, _ path: String, execution: Execution = .immediate, headers: [String] = [],
         queryItems: [String] = [], refusal: @escaping @Sendable (Request) -> Response? = { _ in nil },
-        owner: @escaping @Sendable (Request) -> String? = { _ in nil },
-        handler: @escaping @Sendable (Request) throws -> Response
+        parse: @escaping @Sendable (Request) -> ParsedRequest
     ) {
         self.methods = methods
         self.path = path
@@ -57,9 +67,20 @@ package struct Route: Sendable {
         self.headers = headers
         self.queryItems = queryItems
         self.refusal = refusal
-        self.owner = owner
-        self.handler = { request in Response { try handler(request) } }
+        self.parse = parse
     }
+
+    /// A route whose handler parses the request. It has no owner.
+    package init(
+        _ methods: Methods, _ path: String, execution: Execution = .immediate,
+        handler: @escaping @Sendable (Request) throws -> Response
+    ) {
+        self.init(methods, path, execution: execution) { request in
+            ParsedRequest(owner: nil) { try handler(request) }
+        }
+    }
+
+    func answer(_ request: Request) -> Response { parse(request).answer() }
 
     /// The lane of requests that aren't answered immediately.
     var lane: Lane {

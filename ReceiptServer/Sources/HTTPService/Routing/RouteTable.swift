@@ -74,7 +74,7 @@ package struct RouteTable: Sendable {
         case .route(let index, let parameters):
             var request = request
             request.parameters = parameters
-            return routes[index].refusal(request) ?? routes[index].handler(request)
+            return routes[index].refusal(request) ?? routes[index].answer(request)
         }
     }
 }
