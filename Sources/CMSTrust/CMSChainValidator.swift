@@ -115,7 +115,7 @@ extension CMSChainValidator {
                     return try validate(path.certificates.map { certificates[$0] }, anchors[path.anchor], date)
                 } catch {
                     if error.kind.isHostFault { throw error }
-                    if error.kind.explainsMore(than: best.kind) { best = error }
+                    if error.kind.isNearerToValid(than: best.kind) { best = error }
                     return nil
                 }
             }

@@ -146,9 +146,9 @@ extension CMSTrustError.Kind {
 
     /// Whether a path with this error passed more checks than one with `other`. Between equal ranks, the choice is
     /// always the same.
-    func explainsMore(than other: CMSTrustError.Kind) -> Bool { (progress, code) > (other.progress, other.code) }
+    func isNearerToValid(than other: CMSTrustError.Kind) -> Bool { (nearness, code) > (other.nearness, other.code) }
 
-    private var progress: Int { if case .signature(let kind) = self { kind.progress } else { 6 } }
+    private var nearness: Int { if case .signature(let kind) = self { kind.nearness } else { 6 } }
 
     init(_ fault: ChainFault) {
         self =

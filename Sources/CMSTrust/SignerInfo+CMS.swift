@@ -35,7 +35,7 @@ extension CMSVerifier {
             try policy.algorithms.signatureAlgorithm(of: signer)
         }
         let isAnnounced = try CMSTrustError.trusting { () throws(SignatureTrustError) in
-            try message.announces(signer.digestAlgorithm)
+            try message.listsDigestAlgorithm(signer.digestAlgorithm)
         }
         guard isAnnounced else {
             throw CMSTrustError(.signature(.algorithmMismatch), offset: signer.digestAlgorithm.element.offset)

@@ -3,8 +3,8 @@ package import Instants
 import SpanASN1
 import SpanPKCS7
 
-/// An RSA PKCS#1 v1.5 signature with only its signer's certificate, in a format that fixes the digest algorithm and the
-/// size of the key.
+/// An RSA PKCS#1 v1.5 signature with only its signer's certificate, in a format with a fixed digest algorithm and size
+/// of the key.
 package struct PKCS1Signature: ~Escapable {
     private let bytes: Span<UInt8>
     private let digest: SignatureDigest
@@ -71,8 +71,8 @@ extension EmbeddedCertificate {
         }
     }
 
-    /// - Throws: `invalid-key-usage` for a certificate authority, which issues certificates and signs nothing else.
-    package func checkIsNoAuthority() throws(SignatureTrustError) {
+    /// - Throws: `invalid-key-usage` for a CA certificate, whose key signs certificates and CRLs, not content.
+    package func checkIsNotCA() throws(SignatureTrustError) {
         try withView { (certificate) throws(SignatureTrustError) in
             guard try !certificate.isAuthority() else { throw certificate.error(.invalidKeyUsage) }
         }
@@ -116,8 +116,9 @@ extension PinnedChainVerifier {
                 guard !candidates.isEmpty else { throw view.error(.unpinnedIssuer) }
                 return try chain(
                     from: view, key: key, at: date,
-                    isAtHand: { certificate in candidates.contains { $0.der.span.hasSameBytes(as: certificate) } },
-                    hasRival: { certificate in candidates.contains { !$0.der.span.hasSameBytes(as: certificate) } },
+                    isAvailable: { certificate in candidates.contains { $0.der.span.hasSameBytes(as: certificate) } },
+                    hasOtherIssuer: { certificate in candidates.contains { !$0.der.span.hasSameBytes(as: certificate) }
+                    },
                     candidates: { () throws(SignatureTrustError) in candidates })
             }
         } catch {
@@ -137,7 +138,7 @@ extension SignatureTrustError {
 extension AlgorithmPolicy {
     /// Checks the key of an intermediate before it is pinned.
     ///
-    /// - Parameter index: The index of the path of an error.
+    /// - Parameter index: The index for an error's `path`.
     package func checkIntermediate(_ der: [UInt8], index: Int) throws(SignatureTrustError) {
         do throws(SignatureTrustError) {
             try EmbeddedCertificate(der: der, offset: 0).withView { (view) throws(SignatureTrustError) in

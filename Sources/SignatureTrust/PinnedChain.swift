@@ -44,9 +44,9 @@ package final class PinnedChain: Sendable {
     func holds(at seconds: Int64) -> Bool { validSeconds.contains(seconds) }
 
     /// Whether the chain is valid at a date, for a message that contains its intermediate.
-    func answers(at seconds: Int64, _ isAtHand: (_ intermediate: Span<UInt8>) -> Bool) -> Bool {
+    func answers(at seconds: Int64, _ isAvailable: (_ intermediate: Span<UInt8>) -> Bool) -> Bool {
         let intermediate = intermediate
-        return validSeconds.contains(seconds) && isAtHand(intermediate.span)
+        return validSeconds.contains(seconds) && isAvailable(intermediate.span)
     }
 
     func starts(with certificate: Span<UInt8>, ending: CertificateEnding) -> Bool {

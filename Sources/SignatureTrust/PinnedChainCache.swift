@@ -36,15 +36,15 @@ final class PinnedChainCache: Sendable {
     /// - Parameter first: one of this cache's chains from `leaf`, if the caller has already found it.
     func chain(
         from leaf: Span<UInt8>, at seconds: Int64, to anchor: Int?, first: PinnedChain?,
-        isAtHand: (_ intermediate: Span<UInt8>) -> Bool
+        isAvailable: (_ intermediate: Span<UInt8>) -> Bool
     ) -> PinnedChain? {
-        if let first, first.anchorIndex == anchor ?? 0, first.answers(at: seconds, isAtHand) { return first }
+        if let first, first.anchorIndex == anchor ?? 0, first.answers(at: seconds, isAvailable) { return first }
         let ending = CertificateEnding(of: leaf)
         return chains.withReadLock { chains in
             var best: PinnedChain?
             for chain in chains where chain.starts(with: leaf, ending: ending) {
                 guard anchor ?? chain.anchorIndex == chain.anchorIndex,
-                    chain.anchorIndex < best?.anchorIndex ?? .max, chain.answers(at: seconds, isAtHand)
+                    chain.anchorIndex < best?.anchorIndex ?? .max, chain.answers(at: seconds, isAvailable)
                 else { continue }
                 best = chain
             }

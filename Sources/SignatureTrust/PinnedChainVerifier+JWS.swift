@@ -30,8 +30,8 @@ extension PinnedChainVerifier {
         let intermediate = EmbeddedCertificate(der: sequence.certificates[1], offset: sequence.offset(of: 1))
         let chain = try sequence.withView(at: 0) { (leaf) throws(SignatureTrustError) -> PinnedChain in
             try self.chain(
-                from: leaf, key: key, at: date, to: anchor, isAtHand: { $0.hasSameBytes(as: intermediate.der.span) },
-                hasRival: { _ in false }, candidates: { () throws(SignatureTrustError) in [intermediate] })
+                from: leaf, key: key, at: date, to: anchor, isAvailable: { $0.hasSameBytes(as: intermediate.der.span) },
+                hasOtherIssuer: { _ in false }, candidates: { () throws(SignatureTrustError) in [intermediate] })
         }
         // The anchor replaces it, but the policy can also distrust its own bytes.
         if !policy.distrusted.isEmpty, try policy.distrusted.contains(Fingerprint(of: root.span)) {

@@ -16,8 +16,8 @@ extension PinnedChainVerifier {
         of signature: borrowing VerifiedSignature, in message: SignedData, at date: Instant
     ) throws(SignatureTrustError) -> PinnedChain {
         try chain(
-            from: signature.certificate, key: signature.key, at: date, isAtHand: { message.embeds($0) },
-            hasRival: { message.embedsIssuer(of: signature.certificate, besides: $0) },
+            from: signature.certificate, key: signature.key, at: date, isAvailable: { message.embeds($0) },
+            hasOtherIssuer: { message.embedsIssuer(of: signature.certificate, besides: $0) },
             candidates: { () throws(SignatureTrustError) in try message.embeddedCertificates() })
     }
 }

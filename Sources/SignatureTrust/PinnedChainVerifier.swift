@@ -8,7 +8,7 @@ package struct PinnedChainPolicy: Sendable {
     package var anchors: [TrustAnchor]
     /// The extension that the leaf must have, with any value.
     package var leafMarker: ASN1ObjectIdentifier
-    /// The extension that the intermediate must have.
+    /// The intermediate's extension, with any value.
     package var intermediateMarker: ASN1ObjectIdentifier
     package var algorithms: AlgorithmPolicy
     package var distrusted: Set<Fingerprint>
@@ -35,8 +35,8 @@ package final class PinnedChainVerifier: Sendable {
     private let anchorFacts: [(fingerprint: Fingerprint, validSeconds: Range<Int64>)]
     private let cache: PinnedChainCache
 
-    /// - Throws: the reason an anchor cannot be used, such as `anchor-not-self-signed`, with the index of the anchor in
-    ///   the path.
+    /// - Throws: the reason an anchor cannot be used, such as `anchor-not-self-signed`; its `path` has the anchor's
+    ///   index.
     package init(policy: PinnedChainPolicy, cacheCapacity: Int = 64) throws(SignatureTrustError) {
         self.policy = policy
         var validators: [ChainValidator] = []
@@ -64,7 +64,7 @@ package final class PinnedChainVerifier: Sendable {
     /// The numbers of hits and misses of the cache, and of removed chains.
     package var cacheCounts: (hits: UInt64, misses: UInt64, evictions: UInt64) { cache.counts }
 
-    /// Reads the key of a leaf, after a check of its size. The key is not yet trusted.
+    /// Reads the key of a leaf if the policy accepts it. The key is not yet trusted.
     package func key(of leaf: Certificate) throws(SignatureTrustError) -> SignerKey {
         if let chain = cache.chain(from: leaf.element.encoded) {
             return SignerKey(key: chain.leafKey, isKnown: true, chain: chain)
@@ -81,23 +81,22 @@ package final class PinnedChainVerifier: Sendable {
     /// - Parameters:
     ///   - anchor: the index of the required anchor; `nil` for any.
     ///   - key: the key of the leaf, with the chain to try before the cache.
-    ///   - isAtHand: returns whether a certificate (DER) is in the message.
-    ///   - hasRival: returns whether the message has another certificate with the name of the leaf's issuer than the
-    ///     given one (DER).
-    ///   - candidates: returns the certificates of the message; called only if no known chain is valid.
+    ///   - isAvailable: returns whether a certificate (DER) is available.
+    ///   - hasOtherIssuer: returns whether a certificate other than the given one (DER), with the name of the leaf's
+    ///     issuer, is available.
+    ///   - candidates: returns the available certificates; called only if the cache does not decide.
     package func chain(
         from leaf: Certificate, key: SignerKey, at date: Instant, to anchor: Int? = nil,
-        isAtHand: (_ certificate: Span<UInt8>) -> Bool, hasRival: (_ certificate: Span<UInt8>) -> Bool,
+        isAvailable: (_ certificate: Span<UInt8>) -> Bool, hasOtherIssuer: (_ certificate: Span<UInt8>) -> Bool,
         candidates: () throws(SignatureTrustError) -> [EmbeddedCertificate]
     ) throws(SignatureTrustError) -> PinnedChain {
         let seconds = date.secondsSince1970
         if let known = cache.chain(
-            from: leaf.element.encoded, at: seconds, to: anchor, first: key.chain, isAtHand: isAtHand)
+            from: leaf.element.encoded, at: seconds, to: anchor, first: key.chain, isAvailable: isAvailable)
         {
-            // There may be a chain to an earlier anchor through another certificate with the issuer's name, which may
-            // not be in the cache.
+            // Another certificate with the issuer's name may give a chain to an earlier anchor that the cache lacks.
             let intermediate = known.intermediate
-            let isFirst = anchor != nil || known.anchorIndex == 0 || !hasRival(intermediate.span)
+            let isFirst = anchor != nil || known.anchorIndex == 0 || !hasOtherIssuer(intermediate.span)
             cache.count(isKnown: isFirst)
             if isFirst { return known }
         } else {
@@ -107,7 +106,7 @@ package final class PinnedChainVerifier: Sendable {
         try policy.checkTrusted(leaf)
         try policy.algorithms.checkKey(of: leaf)
         let handle = try leaf.libcryptoHandle()
-        // Report the error of the candidate that passed most checks. The rank makes this independent of the order of
+        // Report the error of the candidate nearest to valid. The rank makes this independent of the order of
         // the certificates.
         var best = leaf.error(.untrustedChain)
         var found: PinnedChain?
@@ -122,14 +121,14 @@ package final class PinnedChainVerifier: Sendable {
                 if anchor != nil || chain.anchorIndex == 0 { break }
             } catch {
                 if error.kind.isHostFault { throw error }
-                if error.kind.explainsMore(than: best.kind) { best = error }
+                if error.kind.isNearerToValid(than: best.kind) { best = error }
             }
         }
         guard let found else { throw best }
         return found
     }
 
-    /// Validates the paths through one candidate, and caches those that are valid at any date; returns `nil` if the
+    /// Validates the paths through one candidate, and caches those valid at some date; returns `nil` if the
     /// candidate does not have the name of the leaf's issuer.
     private func chain(
         _ leaf: Certificate, _ leafHandle: CertificateHandle, _ leafKey: PublicKey,
@@ -159,7 +158,7 @@ package final class PinnedChainVerifier: Sendable {
                 try validatePath(leaf, leafHandle, intermediate, handle, index, seconds)
             } catch {
                 if error.kind.isHostFault { throw error }
-                if anchor == nil || anchor == index, error.kind.explainsMore(than: best.kind) { best = error }
+                if anchor == nil || anchor == index, error.kind.isNearerToValid(than: best.kind) { best = error }
                 // Also find the chains for other dates now. Otherwise, later results would depend on earlier calls.
                 let isOtherDate = error.kind == .certificateExpired || error.kind == .certificateNotYetValid
                 guard validators.count > 1, isOtherDate,
@@ -175,9 +174,10 @@ package final class PinnedChainVerifier: Sendable {
                     validSeconds: validSeconds(leaf, intermediate, index)))
         }
         cache.insert(chains)
-        guard let chain = chains.first(where: { $0.holds(at: seconds) && anchor ?? $0.anchorIndex == $0.anchorIndex })
-        else { throw best }
-        return chain
+        for chain in chains where chain.holds(at: seconds) && (anchor == nil || anchor == chain.anchorIndex) {
+            return chain
+        }
+        throw best
     }
 
     /// The seconds at which all three certificates are valid.
@@ -187,7 +187,7 @@ package final class PinnedChainVerifier: Sendable {
         try leaf.validSeconds().clamped(to: intermediate.validSeconds()).clamped(to: anchorFacts[anchor].validSeconds)
     }
 
-    /// Whether a path is valid at any date.
+    /// Whether a path is ever valid.
     private func isValid(
         _ leaf: Certificate, _ leafHandle: CertificateHandle, _ intermediate: Certificate,
         _ handle: CertificateHandle, _ anchor: Int
@@ -215,8 +215,8 @@ package final class PinnedChainVerifier: Sendable {
         switch result {
         case .invalid(let fault, let depth):
             let certificate = depth == 0 ? leaf : intermediate
-            // A libcrypto without an algorithm calls every signature with it invalid: of MD5 with a FIPS provider, and
-            // of SHA-1 on RHEL 9.
+            // libcrypto reports signatures with an algorithm that it lacks as invalid: MD5 with a FIPS provider, SHA-1
+            // on RHEL 9.
             if fault == .badSignature { _ = try policy.algorithms.signatureAlgorithm(certificate.signatureAlgorithm) }
             throw certificate.error(SignatureTrustError.Kind(fault))
         case .valid(let path):

@@ -6,7 +6,7 @@ package struct SignatureTrustError: Error, Hashable, Sendable {
     /// The kinds of faults. The raw values are stable; programs may compare them.
     package enum Kind: String, Sendable, CaseIterable {
         // The message
-        /// A receipt does not have exactly one signer; or another message has none, or more than its limit.
+        /// A receipt does not have exactly one signer; or another message has none, or more than the limit.
         case signerCount = "signer-count"
         /// The message is detached, and no content was given for it.
         case missingContent = "missing-content"
@@ -17,7 +17,7 @@ package struct SignatureTrustError: Error, Hashable, Sendable {
         /// Two different certificates match the signer's identifier.
         case ambiguousSignerCertificate = "ambiguous-signer-certificate"
         // The signature
-        /// A digest or signature algorithm is unknown, has invalid parameters, or is not in the policy.
+        /// An algorithm is unknown or has invalid parameters, or the policy lacks the signature's kind.
         case unsupportedAlgorithm = "unsupported-algorithm"
         /// The signer's digest algorithm, signature algorithm and key do not match, or the message does not list the
         /// digest algorithm.
@@ -25,27 +25,27 @@ package struct SignatureTrustError: Error, Hashable, Sendable {
         /// The policy does not accept the digest algorithm. MD5 is never accepted, SHA-1 only with
         /// ``AlgorithmPolicy/allowsSHA1``.
         case weakAlgorithm = "weak-algorithm"
-        /// The policy does not accept the size of an RSA key, or its exponent is even or does not have 17 to 32 bits.
+        /// The policy refuses an RSA key's size, its modulus or exponent is even, or the latter is not 17 to 32 bits.
         case weakKey = "weak-key"
-        /// The RSA key does not have the size that the format of the signature fixes.
+        /// The RSA key is not of the size that the format of the signature requires.
         case keySizeMismatch = "key-size-mismatch"
         /// The policy does not accept the type or the curve of a key, or the key has explicit curve parameters.
         case unsupportedKey = "unsupported-key"
-        /// The signed attributes are not DER, or the content's type or digest is missing or repeated (RFC 5652, 5.3 and
+        /// The signed attributes are not DER, state a wrong type, or lack or repeat type or digest (RFC 5652, 5.3 and
         /// 11).
         case invalidSignedAttributes = "invalid-signed-attributes"
-        /// The digest of the content does not match the one in the signed attributes: the content was changed.
+        /// The digest of the content or signed attributes is not the one that was signed: they were changed.
         case contentDigestMismatch = "content-digest-mismatch"
         /// The signature does not verify with the key of the signer's certificate: another key made it, or the signed
         /// bytes were changed.
         case invalidSignature = "invalid-signature"
         // The chain
-        /// No chain of certificates leads from the signer's to an anchor, or `CMSVerifier` has no usable anchor.
+        /// No chain leads from the signer's certificate to an anchor, or `CMSVerifier` was given no anchor.
         case untrustedChain = "untrusted-chain"
         /// None of the pinned intermediates issued the signer's certificate.
         case unpinnedIssuer = "unpinned-issuer"
-        /// The chain does not have the required length: three certificates for receipts and for a JWS, one for StoreKit
-        /// Testing.
+        /// The chain is not of three certificates (receipt, JWS) or one (JWS of StoreKit Testing), or exceeds the limit
+        /// (CMS).
         case invalidChainLength = "invalid-chain-length"
         /// A certificate had expired by the validation date.
         case certificateExpired = "certificate-expired"
@@ -53,10 +53,10 @@ package struct SignatureTrustError: Error, Hashable, Sendable {
         case certificateNotYetValid = "certificate-not-yet-valid"
         /// The signature on a certificate does not verify with its issuer's key.
         case invalidCertificateSignature = "invalid-certificate-signature"
-        /// An issuing certificate is not a certificate authority, or its path length constraint is exceeded (RFC 5280,
+        /// An issuer lacks `cA`, has a key usage without `keyCertSign`, or has its path length exceeded (RFC 5280,
         /// 4.2.1.9).
         case invalidIssuer = "invalid-issuer"
-        /// The key usage of a certificate does not include the use of its key (RFC 5280, 4.2.1.3).
+        /// The signer's key usage bars signing (RFC 5280, 4.2.1.3), or it is a CA and must not be.
         case invalidKeyUsage = "invalid-key-usage"
         /// A certificate has a critical extension that libcrypto does not know (RFC 5280, 4.2).
         case unknownCriticalExtension = "unknown-critical-extension"
@@ -73,7 +73,7 @@ package struct SignatureTrustError: Error, Hashable, Sendable {
         /// A certificate that was passed as a trust anchor is not self-signed. Chains end at root certificates.
         case anchorNotSelfSigned = "anchor-not-self-signed"
         // This host
-        /// libcrypto on this host refuses an algorithm that the policy accepts: SHA-1 signatures on RHEL 9. Thrown when
+        /// libcrypto on this host refuses an algorithm that the policy accepts: SHA-1 signatures on RHEL 9, found when
         /// a verifier is made.
         case algorithmUnavailable = "algorithm-unavailable"
         /// libcrypto could not allocate memory.
@@ -84,8 +84,8 @@ package struct SignatureTrustError: Error, Hashable, Sendable {
 
     /// The kind of fault.
     package let kind: Kind
-    /// The start of the element at fault, in bytes from the start of the received binary input; `nil` if there is no
-    /// such element.
+    /// The start of the element at fault, in bytes of the binary input (of a JWS, of its certificates); `nil` if there
+    /// is none.
     package let offset: Int?
     /// The field of the structure; empty if it is not known. The index is that of the signer or the certificate.
     package let path: ASN1Path
@@ -118,7 +118,7 @@ extension SignatureTrustError {
         self.init(.malformedCertificate, offset: error.offset, path: error.path)
     }
 
-    /// Runs a closure that calls libcrypto. An error gets the offset of the certificate, unless the host is at fault.
+    /// Runs a closure that calls libcrypto. An error gets `offset`, unless the host is at fault.
     package static func calling<Result>(
         at offset: Int? = nil, _ body: () throws(LibcryptoError) -> Result
     ) throws(SignatureTrustError) -> Result {
@@ -140,14 +140,13 @@ extension SignatureTrustError.Kind {
         }
     }
 
-    /// Whether a chain with this error passed more checks than one with `other`. Between equal ranks, the choice is
-    /// always the same.
-    package func explainsMore(than other: SignatureTrustError.Kind) -> Bool {
-        (progress, rawValue) > (other.progress, other.rawValue)
+    /// Whether a chain with this error is nearer to a valid one than one with `other`. The raw values break ties.
+    package func isNearerToValid(than other: SignatureTrustError.Kind) -> Bool {
+        (nearness, rawValue) > (other.nearness, other.rawValue)
     }
 
-    /// The rank of the check that failed, in the order of the checks.
-    package var progress: Int {
+    /// How near a chain with this error is to a valid one: 0 to 6.
+    package var nearness: Int {
         switch self {
         case .untrustedChain: 0
         case .malformedCertificate, .certificateTooLarge, .unsupportedKey, .weakKey, .unsupportedAlgorithm,
@@ -161,7 +160,7 @@ extension SignatureTrustError.Kind {
         }
     }
 
-    /// A clause that says what is wrong, such as "a certificate is revoked".
+    /// A clause on what is wrong, such as "a certificate cannot be read".
     package var explanation: String {
         switch self {
         case .signerCount: "the message has no signer or too many signers (a receipt has exactly one)"
@@ -173,7 +172,7 @@ extension SignatureTrustError.Kind {
         case .algorithmMismatch: "the digest algorithm, the signature algorithm and the key do not match"
         case .weakAlgorithm: "a digest algorithm is too weak (MD5, or SHA-1 where the policy refuses it)"
         case .weakKey: "an RSA key has a size or an exponent that is not accepted"
-        case .keySizeMismatch: "the key does not have the size that the format of the signature fixes"
+        case .keySizeMismatch: "the key is not of the size that the format of the signature requires"
         case .unsupportedKey: "a key has a type or a curve that is not accepted"
         case .invalidSignedAttributes: "the signed attributes do not conform to RFC 5652"
         case .contentDigestMismatch: "the digest of the content does not match the signed digest"
@@ -186,7 +185,7 @@ extension SignatureTrustError.Kind {
         case .certificateNotYetValid: "a certificate was not yet valid on the validation date"
         case .invalidCertificateSignature: "the signature on a certificate does not verify with its issuer's key"
         case .invalidIssuer:
-            "an issuing certificate is not a certificate authority, or is followed by more certificates than it allows"
+            "an issuing certificate is not a certificate authority, may not sign certificates, or exceeds its path length"
         case .invalidKeyUsage: "a certificate's key usage does not allow the use of its key"
         case .unknownCriticalExtension: "a certificate has an unknown critical extension"
         case .missingLeafMarker: "the signer's certificate does not have Apple's marker extension for this purpose"

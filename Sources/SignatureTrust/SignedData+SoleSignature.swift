@@ -30,10 +30,10 @@ extension SignedData {
     ) throws(SignatureTrustError) -> VerifiedSignature {
         let content = try dataContent()
         let signer = try soleSigner()
-        let certificate = try certificate(namedBy: signer.signerIdentifier)
+        let certificate = try certificate(identifiedBy: signer.signerIdentifier)
         let key = try key(certificate)
         let algorithm = try algorithms.signatureAlgorithm(of: signer)
-        guard try announces(signer.digestAlgorithm) else {
+        guard try listsDigestAlgorithm(signer.digestAlgorithm) else {
             throw SignatureTrustError(.algorithmMismatch, offset: signer.digestAlgorithm.element.offset)
         }
         try algorithms.check(algorithm, suits: certificate)
@@ -55,9 +55,9 @@ extension SignedData {
         throw SignatureTrustError(.signerCount, offset: signerSet.offset, path: ASN1Path(.signerInfos))
     }
 
-    /// The certificate that the signer names. Two different matches are an error, or their order would decide.
+    /// The certificate that `sid` identifies. Two different matches are an error, or their order would decide.
     @_lifetime(copy self)
-    private func certificate(namedBy sid: SignerIdentifier) throws(SignatureTrustError) -> Certificate {
+    private func certificate(identifiedBy sid: SignerIdentifier) throws(SignatureTrustError) -> Certificate {
         var ambiguousOffset: Int?
         do throws(ASN1DecodingError) {
             var found: CertificateChoice?
@@ -83,9 +83,9 @@ extension SignedData {
         throw SignatureTrustError(.missingSignerCertificate, offset: signerSet.offset, path: ASN1Path(.signerInfos))
     }
 
-    /// Whether `digestAlgorithms` lists a signer's algorithm (RFC 5652, 5.1: others may be refused; libcrypto refuses
-    /// them).
-    package func announces(_ algorithm: AlgorithmIdentifier) throws(SignatureTrustError) -> Bool {
+    /// Whether `digestAlgorithms` lists a signer's digest algorithm: others may be refused (RFC 5652, 5.1);
+    /// libcrypto does.
+    package func listsDigestAlgorithm(_ algorithm: AlgorithmIdentifier) throws(SignatureTrustError) -> Bool {
         do throws(ASN1DecodingError) {
             var announced = digestAlgorithms
             while let next = try announced.next() {

@@ -5,8 +5,8 @@ package import SpanPKCS7
 extension SignerInfo {
     /// Verifies this signer's signature with the given key.
     ///
-    /// The signed bytes are the received ones: the content, or the signed attributes with `SET OF` for their implicit
-    /// tag (RFC 5652, 5.4).
+    /// The signed bytes are the received ones: the content, or the signed attributes with the tag `SET OF`, not `[0]`
+    /// (RFC 5652, 5.4).
     ///
     /// - Parameter contentDigest: The digest of the content, with this signer's algorithm.
     package func verify(
@@ -25,7 +25,7 @@ extension SignerInfo {
             try key.verify(signature: signature.content, digest: digest, scheme: algorithm.scheme)
         }
         guard isValid else {
-            // One more RSA operation tells whether the content was altered or the signature is another key's.
+            // One more RSA operation tells whether the signed bytes were altered or another key signed them.
             let signedDigest = try SignatureTrustError.calling(at: signature.offset) { () throws(LibcryptoError) in
                 algorithm.scheme == .pkcs1
                     ? try key.recoverPKCS1Digest(signature: signature.content, algorithm: algorithm.digest) : nil
@@ -36,8 +36,8 @@ extension SignerInfo {
         }
     }
 
-    /// RFC 5652, 5.3 and 11: DER, the content's content-type, and exactly one message-digest, which is the content's
-    /// digest.
+    /// RFC 5652, 5.3 and 11: checks that they are DER, with exactly one content-type and one message-digest, both
+    /// right.
     private func checkSignedAttributes(
         _ attributes: AttributeSet, _ contentType: ASN1Element, _ digest: DigestValue
     ) throws(SignatureTrustError) {

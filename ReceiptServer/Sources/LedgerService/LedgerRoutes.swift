@@ -44,7 +44,8 @@ package struct LedgerRoutes: Sendable {
     package var routes: [Route] {
         [
             guarded(
-                .redeem, "POST", "/v1/redeem", parse: { try RedeemRequest($0.body.span) }, owner: { $1.account }, redeem),
+                .redeem, "POST", "/v1/redeem", parse: { try RedeemRequest($0.body.span) }, owner: { $1.account },
+                redeem),
             guarded(.read, "GET", "/v1/accounts/{id}/entitlements", entitlements, queryItems: ["at", "environment"]),
             guarded(.transfer, "POST", "/v1/accounts/{id}/transfer", transfer),
             guarded(.delete, "DELETE", "/v1/accounts/{id}", forget),

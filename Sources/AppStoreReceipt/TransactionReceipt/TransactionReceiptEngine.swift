@@ -94,7 +94,7 @@ struct TransactionReceiptEngine: Sendable {
             let moment = date(try blob.certificate.notBefore())
             let intermediates = issuers.lazy.filter { $0.versions.contains(version) }.map(\.der)
             let chain = try verifier.chain(from: blob.certificate, key: key, over: Array(intermediates), at: moment)
-            try blob.certificate.checkIsNoAuthority()
+            try blob.certificate.checkIsNotCA()
             return SignerVerification(authority, chain, version.rules.digest, moment)
         } catch {
             throw .chain(error, of: .transactionReceipt)
