@@ -31,7 +31,7 @@ package struct Division: Sendable {
 
     /// The identifier of the first transaction of the subscription.
     package let original: UTF8Bytes
-    /// `nil` if they are not loaded, because nothing may change.
+    /// `nil` if loaded without locks, to change nothing.
     package var rows: Rows?
 
     package init(original: UTF8Bytes, _ rows: Rows?) { (self.original, self.rows) = (original, rows) }

@@ -3,7 +3,7 @@ import StrictText
 
 /// Which transactions belong together, by what is submitted and by the identifiers that are known.
 package struct Gathering {
-    /// A transaction that was known from receipts in the lineage of another's purchase, and is a member's.
+    /// A member's transaction that receipts had put into the lineage of another's purchase.
     package struct Split {
         let transaction: TransactionKey
         /// The lineage that it leaves.
@@ -16,7 +16,7 @@ package struct Gathering {
     package private(set) var keys: [TransactionKey]
     /// The lineages of the keys that have one.
     package private(set) var identifiers: [TransactionKey: Int64]
-    /// The names of original transactions that are a member's, for what is not.
+    /// Names of a member's original transactions, for purchases of others.
     package private(set) var renamed: [TransactionKey: TransactionKey] = [:]
     package private(set) var splits: [Split] = []
     private let members: Set<Int64>
@@ -117,7 +117,7 @@ extension Gathering {
         let identifiers = lineages.identifiers
         var numbers = Set(submission.keys.lazy.compactMap { identifiers[$0] })
         numbers.formUnion(renamed.values.lazy.compactMap { identifiers[$0] })
-        // What is left of them is decided again.
+        // What a split leaves is decided again.
         let submitted = Set(submission.purchaseKeys.map(\.transaction))
         numbers.formUnion(lineages.structure.splits.lazy.filter { submitted.contains($0.transaction) }.map(\.lineage))
         for renewal in submission.renewals {
@@ -155,7 +155,7 @@ extension Lineages {
     /// Puts keys into one lineage, which is a new one if none of them has one.
     private mutating func unite(_ keys: [TransactionKey], _ splits: inout [Gathering.Split]) {
         let lineages = with(Set(keys.compactMap { identifiers[$0] }).sorted())
-        // A member's transaction that was signed without an app transaction goes to the member's group.
+        // A member's transaction that was signed without an app transaction joins the member's lineage.
         let named = keys.first { MemberID.isMembers($0.transactionID.string) }.flatMap { self[$0] }
         let owned = named.flatMap { $0.owner == nil ? nil : $0 }
         let id = (owned ?? ClaimOrder.first(lineages))?.id ?? make()

@@ -13,15 +13,15 @@ package struct Grant: Sendable {
     /// The seats of the period, by the last event.
     package var seats: Int64?
     package var grantedAt = Instant.distantFuture
-    /// The quantity that was granted, and the date of a change since; `nil` for what was stored before.
+    /// The quantity that was granted, and the date of a change; both `nil` in what was just loaded.
     package var grantedQuantity: Int64?
     package var changedAt: Instant?
     /// Whether an operator took it back, which no signature changes.
     package let isVoided: Bool
     /// What an operator set; `nil` if the evidence alone decides.
     package var adjusted: AdjustedQuantity?
-    /// The number of the import that makes it, and the first transaction of the purchase as a line of that named it;
-    /// not read again.
+    /// The number of the import that makes it, and the first transaction of the purchase that its line named; not
+    /// read again.
     package var importRun: Int64?
     package var importedOriginal: String?
 

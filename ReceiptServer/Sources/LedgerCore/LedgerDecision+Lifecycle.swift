@@ -52,7 +52,7 @@ extension LedgerDecision {
         notify(kind, key, item, lineage.owner.map { holder ?? $0.account }, facts)
     }
 
-    /// Whether a date is not before that of a refund, also of a part. An upgrade is none.
+    /// Whether no refund, even of a part, came after a date. An upgrade is no refund.
     private func isAfterRefund(_ date: Instant, _ item: Entitlements.Item) -> Bool {
         guard case .revoked(let details) = item.purchase.revocation, let refunded = details.date,
             !(item.purchase.isUpgraded == true && item.quantity > 0)
@@ -60,8 +60,8 @@ extension LedgerDecision {
         return refunded <= date
     }
 
-    /// The subscription of each lineage that was bought last, with its newest period. Nothing is known of the renewal
-    /// for whom another customer pays.
+    /// Of each lineage, the subscription bought last, and its newest period's key. None that another customer
+    /// pays for: its renewal is unknown.
     private func newestSubscriptions() -> [(lineage: Lineage, key: TransactionKey, subscription: Subscription)] {
         var newest: [Int64: (lineage: Lineage, key: TransactionKey, subscription: Subscription)] = [:]
         for subscription in subscriptions {

@@ -10,7 +10,7 @@ extension LedgerDecision {
 
     /// Reconciles the grants with the evidence, for all purchases that have an owner.
     ///
-    /// - Parameter account: The account for which a line of an import submits it: the backend granted the line's own
+    /// - Parameter account: The account of the import's line that submits: the backend granted the line's own
     ///   transactions long ago, as they were bought.
     mutating func grantAndRevoke(importingFor account: String? = nil) {
         let submitted = Set(submission.claimed.compactMap(\.keys?.transaction))
@@ -63,8 +63,8 @@ extension LedgerDecision {
         noteEnd(of: grant, item)
     }
 
-    /// Grants a line's own transaction as it was bought, without an event: the backend granted it itself. A later
-    /// refund changes this grant.
+    /// Grants a line's own transaction as bought, without an event: the backend granted it itself. Any refund since
+    /// changes this grant.
     ///
     /// - Returns: `nil` if it gives the account nothing.
     private mutating func grantAsBought(
@@ -118,7 +118,7 @@ extension LedgerDecision {
         var changed = grant
         if item.purchase.productType == .autoRenewableSubscription { changed.adjusted = grant.adjusted?.ofSubscription }
         changed.quantity = item.ownedQuantity.map { changed.quantity(signed: Int64($0)) } ?? grant.quantity
-        // What a later version of the ledger may understand takes nothing back.
+        // What only a later version may understand takes nothing back.
         if item.access != .undetermined {
             changed.until = item.accessEndDate
             changed.seats = item.periodSeats.map(Int64.init)
@@ -130,7 +130,7 @@ extension LedgerDecision {
         if isRepeated { kind = .adjusted }
         change(changed)
         noteEnd(of: changed, item)
-        // What was granted before cannot begin.
+        // What was granted has begun already.
         let cause = cause == .beginning ? LedgerEvent.Cause.revocation : cause
         effects.events.append(
             changed.event(kind, cause, self.item(of: grant.transaction) ?? item, before: grant.quantity, at: now))
@@ -157,7 +157,7 @@ extension LedgerDecision {
         }
     }
 
-    /// The date from which time alone can change what an account has of a transaction, or what the settings can change
+    /// When time alone can change what an account has of a transaction; the distant past if settings can change it
     /// at any time.
     private func changeDate(of key: TransactionKey) -> Instant? {
         guard let group = group(of: key), let item = item(of: key) else { return nil }

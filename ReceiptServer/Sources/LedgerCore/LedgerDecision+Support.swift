@@ -10,7 +10,7 @@ extension LedgerDecision {
     package mutating func adjust(_ key: TransactionKey, to quantity: Int64?) throws(LedgerError) -> Grant {
         guard let grant = grant(of: key) else { throw LedgerError(.notFound, "grant of the account") }
         guard !grant.isVoided else { throw LedgerError(.notAdjustable, "an operator took it back in the database") }
-        // A restored non-consumable can have been granted by its first transaction, without evidence of that.
+        // A restored non-consumable can have been granted under its first transaction, without evidence.
         let item =
             item(of: key)
             ?? groups.first { grants(of: $0).contains { $0.transaction == key } }?.items.first?.item
@@ -79,15 +79,14 @@ extension LedgerDecision {
         if grant.quantity > 0 {
             effects.events.append(taken.event(.revoked, cause, item, before: grant.quantity, at: now))
         }
-        // The account that gets a purchase back may know it from before it was forgotten, and not know of a refund
-        // since.
+        // A deleted account that gets a purchase back may know it from before, and not know of a refund since.
         let kind = grant.quantity > 0 ? LedgerEvent.Kind.granted : .revoked
         effects.events.append(given.event(kind, cause, item, before: 0, at: now))
     }
 
     /// Records what a backend granted before there was a ledger, or support grants, without evidence.
     ///
-    /// - Returns: Whether the lineage was free, or the account's, and nothing was granted for the transaction.
+    /// - Returns: `false` if another account owns the lineage, or the transaction had a grant already.
     package mutating func grantWithoutEvidence(_ grant: Grant, in order: ClaimOrder, at date: Instant) -> Bool {
         guard let lineage = lineages[grant.transaction], lineage.grants[grant.transaction] == nil,
             lineage.owner == nil || lineage.isOwned(by: grant.account)

@@ -37,7 +37,7 @@ extension LedgerDecision {
     /// R3: Notes the tokens that wait for their account. R5: Reports another account's token to the owner, once for
     /// each token of a lineage.
     mutating func noteTokens() {
-        // Time alone says nothing new of tokens.
+        // Time and migrations add no tokens.
         guard cause != .beginning, cause != .migration, let holders = lineages.holders else { return }
         var seen: [Int64: Set<AppAccountToken>] = [:]
         for (key, item) in itemsByDate {
@@ -61,7 +61,7 @@ extension LedgerDecision {
         }
     }
 
-    /// Notifies the owner of a purchase that a transaction has another account's token, without naming the account.
+    /// Tells the owner of a purchase that a transaction has the token of another account, but not whose.
     private mutating func reportConflict(_ owner: String, _ key: TransactionKey, _ item: Entitlements.Item) {
         let grant =
             grants(ofPurchaseWith: key).first { $0.account.hasSameBytes(as: owner) }

@@ -18,7 +18,7 @@ package struct LedgerDecision {
         package var events: [LedgerEvent] = []
         /// Lifecycle events about purchases without an owner, which are only counted and listed.
         package var unownedEvents: [LedgerEvent] = []
-        /// What was granted of new purchases, which orders can have announced.
+        /// Grants of new purchases, which orders may have announced.
         package var newPurchases: [NewPurchase] = []
         /// What was granted, with the original transaction.
         package var granted: [(key: TransactionKey, original: TransactionKey)] = []
@@ -26,10 +26,10 @@ package struct LedgerDecision {
         package var periodEnds: [(original: TransactionKey, end: Instant)] = []
         /// When time alone changes what was decided about a transaction.
         package var dueDates: [TransactionKey: Instant] = [:]
-        /// What somebody submitted and was not granted, or has the token of another account.
+        /// What was submitted and not granted, or what has the token of another account.
         package var disputed: [TransactionKey] = []
-        /// The periods of owned subscriptions that were submitted only after they ended, with no notification before:
-        /// nothing is granted for them.
+        /// Periods of owned subscriptions, submitted after the period ended and not heard of before: nothing is
+        /// granted for them.
         package var endedUnnotified: [TransactionKey] = []
         /// The reports to the operator.
         package var notices = LedgerNotices()
@@ -107,7 +107,7 @@ package struct LedgerDecision {
         }
     }
 
-    /// Renewal information that arrived before anything else about a subscription did.
+    /// What is known of renewals, even if it arrived before anything else.
     private func earlierRenewals(_ concerned: [Lineage]) -> [SubscriptionRenewal] {
         var keys: Set<RenewalKey> = []
         for purchase in concerned.lazy.flatMap(\.purchases) where purchase.expiresDate != nil {
@@ -140,8 +140,8 @@ package struct LedgerDecision {
     /// The grants of the purchase of a transaction.
     func grants(ofPurchaseWith key: TransactionKey) -> [Grant] { group(of: key).map { grants(of: $0) } ?? [] }
 
-    /// The grants of one period that its owner has under another transaction, too, since it became known later that
-    /// both are of one period. Of several, the first one counts.
+    /// The grants that repeat an account's grant of one period, made before it was known that both transactions are of
+    /// one period. The first one counts.
     func repeatedGrants(_ existing: [Grant], of group: Copies) -> Set<TransactionKey> {
         guard existing.count > 1, group.items.contains(where: { $0.item.purchase.isOneOfSeveral }) else { return [] }
         var accounts: Set<UTF8Bytes> = []
@@ -182,10 +182,10 @@ package struct LedgerDecision {
         lineages.byID[id]?.grants[grant.transaction] = grant
     }
 
-    /// The maximum number of disputed transactions of one request. A receipt has one customer.
+    /// The most disputed transactions of one request: all of a receipt have one customer.
     package static let maximumDisputedCount = 20
 
-    /// Notes that somebody may have to ask what Apple says of a transaction.
+    /// Notes that the App Store may be asked about a transaction.
     mutating func dispute(_ key: TransactionKey) {
         if effects.disputed.count < Self.maximumDisputedCount, !effects.disputed.contains(key) {
             effects.disputed.append(key)

@@ -1,7 +1,7 @@
 @_spi(Ledger) public import AppStoreReceipt
 import StrictText
 
-/// A change of what an account has of a purchase.
+/// What happened to a purchase of an account.
 ///
 /// ``EventDelivery`` delivers events at least once, and those of an account in the order of ``sequence``. To apply one,
 /// set what the account has under ``transactionID`` to ``quantity`` and ``until``, unless you know a greater number for
@@ -222,7 +222,7 @@ extension LedgerEvent: Codable {
         }
     }
 
-    /// The event as one line of JSON, with every member, also one without a value.
+    /// The event as one line of JSON, with all its members, even without a value.
     package var json: String {
         var writer = JSONWriter(capacity: 512)
         writer.beginObject()

@@ -41,8 +41,8 @@ package struct LifecycleState: Codable, Equatable, Sendable {
             && (willRenew == false || renewal.expirationIntent != nil)
         hasExpired = hasEnded && period.quantity > 0
         isRefunded = period.quantity == 0
-        // Apple gave up, or the customer did: nothing recovered, also if it was refunded.
         let isCharged = !isCurrent || period.purchase.purchaseDate > renewal.signedDate
+        // Apple gave up, or the customer did: nothing recovered, also if it was refunded.
         hasBillingIssue = hasEnded ? nil : !isCharged && renewal.isTrying(after: expiresDate)
     }
 
@@ -74,7 +74,7 @@ package struct LifecycleState: Codable, Equatable, Sendable {
         {
             notified.hasExpired = true
         }
-        // What nothing said of the renewal yet renews as it is.
+        // Without word of the renewal, it was unchanged.
         if notified.renewsAs != nil, expected.renewsAs == nil { expected.renewsAs = productID }
         return (Self.kinds(from: expected, to: notified), notified)
     }
@@ -138,7 +138,7 @@ extension SubscriptionRenewal {
         let start = period.purchaseDate
         let renewal = (renewalDate ?? signedDate).secondsSince1970
         if signedDate >= start { return renewalDate == nil || renewal > start.secondsSince1970 }
-        // An early renewal: of its product or of its end, and not of a subscription that has expired.
+        // An early renewal: this names the period's product or end, and nothing has expired.
         guard signedDate >= start - .seconds(86_400), expirationIntent == nil else { return false }
         let isOfProduct = [productID, nextProductID].contains { $0?.hasSameBytes(as: period.productID) ?? false }
         return isOfProduct && (renewalDate == nil || renewal >= start.secondsSince1970)

@@ -2,13 +2,13 @@
 import StrictText
 
 /// All transactions of one buyer or member that descend from one original transaction: renewals, restored copies, and
-/// those that a migration renamed. They have one owner.
+/// those that Apple moved to it. They have one owner.
 package struct Lineage: Sendable {
     /// Something that Apple signed about a transaction.
     package struct Variant: Equatable, Sendable {
         package let number: Int64
         package var purchase: Purchase
-        /// The SHA-256 of the signer's certificate, in hexadecimal; `nil` for what was stored before.
+        /// The SHA-256 of the signer's certificate, in hexadecimal; `nil` for what was loaded.
         package var signer: String?
 
         package init(number: Int64, purchase: Purchase, signer: String? = nil) {
@@ -48,12 +48,12 @@ package struct Lineage: Sendable {
     package var tokenNotes: [AppAccountToken: TokenNote] = [:]
     /// How a large subscription is divided, so that only some parts are loaded; `nil` if it is not divided.
     package var division: Division?
-    /// The number of transactions about which evidence was stored when this was loaded.
+    /// The number of its transactions whose evidence was loaded.
     package var storedTransactionCount = 0
 
     package init(id: Int64) { self.id = id }
 
-    /// In no particular order: it decides nothing.
+    /// Unordered: the order decides nothing.
     package var purchases: some Collection<Purchase> { evidence.values.joined().lazy.map(\.purchase) }
 
     package func isOwned(by account: String) -> Bool { owner?.account.hasSameBytes(as: account) ?? false }
@@ -81,7 +81,7 @@ package struct Lineage: Sendable {
     }
 }
 
-/// The state of a token in a lineage whose owner it is not of.
+/// What a lineage notes of a token that is not its owner's.
 package enum TokenNote: Equatable, Sendable {
     /// The token belongs to no account yet.
     case waiting
@@ -129,7 +129,7 @@ extension Lineage {
         evidence[key, default: []].append(Variant(number: number, purchase: purchase, signer: signed.signer))
     }
 
-    /// Keeps with a transaction what the policy states of its product: another setting, or none, must not change what a
+    /// Keeps with a transaction the type that the policy states: a later setting, or none, must not change what a
     /// customer has.
     package mutating func keep(_ type: CatalogType, of key: TransactionKey) {
         for index in evidence[key]?.indices ?? 0..<0 where evidence[key]?[index].purchase.statedType != type {
@@ -179,6 +179,6 @@ extension Purchase {
     /// Whether another customer paid for it: such a transaction has no token, and no order announces it.
     package var isShared: Bool { ownershipType == .familyShared || ownershipType == .assigned }
 
-    /// The token of a purchase, or `nil` if it isn't a UUID. Apple never signs any other form.
+    /// The token of a purchase if it is a UUID, not the nil UUID. Apple signs no other form.
     package var accountToken: AppAccountToken? { appAccountToken.flatMap { AppAccountToken(uuid: $0.description) } }
 }

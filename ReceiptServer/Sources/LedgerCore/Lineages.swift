@@ -5,7 +5,7 @@ package import StrictText
 package struct Lineages: Sendable {
     /// By their numbers.
     package var byID: [Int64: Lineage] = [:]
-    /// The lineages of the transactions that are known, and of those that were looked up.
+    /// The numbers of the lineages of transactions, known or looked up.
     package var identifiers: [TransactionKey: Int64] = [:]
     /// The stored renewal information of subscriptions, even if nothing else is known about them.
     package var renewals: [RenewalKey: SubscriptionRenewal] = [:]
@@ -99,7 +99,7 @@ package struct Structure: Sendable {
         package let reason: String
     }
 
-    /// The lineages that transactions leave because they are a member's.
+    /// Transactions that leave a lineage because they are a member's.
     var splits: [Gathering.Split] = []
     /// New lineages.
     package var created: [Int64] = []

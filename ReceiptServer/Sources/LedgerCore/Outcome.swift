@@ -7,7 +7,7 @@ public enum Outcome: String, Codable, Sendable, CaseIterable {
     case granted
     /// The account was granted the purchase before.
     case alreadyYours = "already-yours"
-    /// Another account submitted the purchase first.
+    /// Another account claimed the purchase first.
     case belongsToAnother = "belongs-to-another"
     /// The purchase begins later: Apple signs a renewal up to a day before.
     case tooEarly = "too-early"
@@ -111,7 +111,7 @@ public struct TransactionOutcome: Sendable, Codable {
     /// How long a non-renewing subscription lasts: the code of an `Entitlements.Length`, such as `P30D`, or `unknown`;
     /// `nil` for other products.
     ///
-    /// What is `unknown` is granted without an end. Two that overlap, overlap: if yours follow each other, count them
+    /// What is `unknown` is granted without an end. Overlaps are not added up: if yours follow each other, count them
     /// from ``purchaseDate``.
     public let length: String?
 

@@ -29,7 +29,7 @@ package struct Submission: Sendable {
         keys = Set(purchaseKeys.lazy.flatMap(\.all))
     }
 
-    /// What an account claims that submits it.
+    /// What the submitting account claims.
     package var claimed: ArraySlice<(signed: SubmittedPurchase, keys: PurchaseKeys?)> { purchases.prefix(claimedCount) }
 
     package init(_ evidence: VerifiedEvidence) {

@@ -76,7 +76,7 @@ package struct SubscriptionPeriod {
                 UTF8Bytes(purchase.originalTransactionID) == original,
                 let end = purchase.expiresDate?.millisecondsSince1970, Self.dates ~= begin, Self.dates ~= end
             else { return nil }
-            // A period that ends when it begins is at its begin all the same.
+            // A period without length takes up its first millisecond.
             let own = begin..<max(end, begin + 1)
             span = index == 0 ? own : span.joined(with: own)
             // StoreKit Testing in Xcode writes "0", which names none.

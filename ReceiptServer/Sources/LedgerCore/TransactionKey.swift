@@ -23,7 +23,7 @@ package struct TransactionKey: Hashable, Comparable, Sendable {
         TransactionKey(environment: environment, bundleID: bundleID, transactionID: UTF8Bytes(transactionID))
     }
 
-    /// An order in which every transaction takes its locks.
+    /// The order in which locks are taken.
     package static func < (left: TransactionKey, right: TransactionKey) -> Bool {
         if left.environment != right.environment {
             return left.environment.rawValue.utf8.lexicographicallyPrecedes(right.environment.rawValue.utf8)
@@ -43,14 +43,14 @@ package struct TransactionKey: Hashable, Comparable, Sendable {
 /// The keys of a purchase.
 package struct PurchaseKeys: Sendable {
     package let transaction: TransactionKey
-    /// The original transaction, and the one before a migration; of a member, what all of the member's have in common.
-    /// All belong to one lineage.
+    /// The original transaction, and the one before Apple moved it; of a member, what all the member's have in common.
+    /// All are in one lineage.
     package private(set) var relatives: [TransactionKey]
     /// Whether a seat is assigned to a member by it. A receipt does not say it.
     package let isOfMember: Bool
 
     /// Returns `nil` for a purchase that names no app or environment, or has an id that the tables cannot hold, or that
-    /// is support's. Apple signs none.
+    /// is reserved. Apple signs none.
     package init?(_ purchase: Purchase) {
         guard let environment = purchase.environment, let bundleID = purchase.bundleID,
             LedgerText.isStorable(bundleID), LedgerText.isStorable(purchase.productID)
