@@ -18,7 +18,7 @@ package struct ClaimBasis: Equatable, Sendable {
     }
 
     /// What a claim by some transactions of a lineage rests on, as far as is known of them.
-    package init(_ keys: some Sequence<TransactionKey>, of lineage: Lineage) {
+    init(_ keys: some Sequence<TransactionKey>, of lineage: Lineage) {
         var isLasting = false
         for key in keys {
             if lineage.evidence[key]?.contains(where: { $0.purchase.ownershipType != nil }) ?? false {
@@ -30,13 +30,13 @@ package struct ClaimBasis: Equatable, Sendable {
         self.isLasting = isLasting
     }
 
-    package var isEmpty: Bool { !isLasting && transactions.isEmpty }
+    var isEmpty: Bool { !isLasting && transactions.isEmpty }
 
-    package func union(_ other: ClaimBasis) -> ClaimBasis {
+    func union(_ other: ClaimBasis) -> ClaimBasis {
         ClaimBasis(isLasting: isLasting || other.isLasting, transactions.union(other.transactions))
     }
 
-    package mutating func remove(_ transaction: UTF8Bytes) { transactions.remove(transaction) }
+    mutating func remove(_ transaction: UTF8Bytes) { transactions.remove(transaction) }
 }
 
 /// Which of two claims was first: the database says so, since the clocks of servers differ.
@@ -57,7 +57,7 @@ package enum ClaimOrder: Equatable, Sendable {
     }
 
     /// Returns the lineage whose claim was first. A stated date is compared with the date of the first other claim.
-    package static func first(_ lineages: [Lineage]) -> Lineage? {
+    static func first(_ lineages: [Lineage]) -> Lineage? {
         func before(_ left: Lineage, _ right: Lineage) -> Bool {
             (left.owner?.claimedAt ?? .distantFuture, left.id) < (right.owner?.claimedAt ?? .distantFuture, right.id)
         }

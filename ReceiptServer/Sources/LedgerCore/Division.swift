@@ -37,7 +37,7 @@ package struct Division: Sendable {
     package init(original: UTF8Bytes, _ rows: Rows?) { (self.original, self.rows) = (original, rows) }
 
     /// - Parameter changes: When time alone changes what was decided about a transaction.
-    package init(_ parts: SubscriptionParts, _ changes: [TransactionKey: Instant]) {
+    init(_ parts: SubscriptionParts, _ changes: [TransactionKey: Instant]) {
         var rows = Rows()
         for part in parts.parts {
             let begin = part.span.lowerBound

@@ -11,7 +11,7 @@ package struct Gathering {
     }
 
     /// The keys of the purchases, as they count.
-    package private(set) var purchases: [PurchaseKeys]
+    private(set) var purchases: [PurchaseKeys]
     /// The keys that count, in their order.
     package private(set) var keys: [TransactionKey]
     /// The lineages of the keys that have one.
@@ -156,7 +156,7 @@ extension Lineages {
     private mutating func unite(_ keys: [TransactionKey], _ splits: inout [Gathering.Split]) {
         let lineages = with(Set(keys.compactMap { identifiers[$0] }).sorted())
         // A member's transaction that was signed without an app transaction joins the member's lineage.
-        let named = keys.first { MemberID.isMembers($0.transactionID.string) }.flatMap { self[$0] }
+        let named = keys.first { MemberID.isName($0.transactionID.string) }.flatMap { self[$0] }
         let owned = named.flatMap { $0.owner == nil ? nil : $0 }
         let id = (owned ?? ClaimOrder.first(lineages))?.id ?? make()
         for other in lineages where other.id != id { join(other, into: id, &splits) }
@@ -199,7 +199,7 @@ extension Lineages {
         byID[id] = lineage
         if let mine, let theirs, !other.isOwned(by: mine) {
             structure.transfers.append(
-                Structure.Transfer(
+                StructuralChanges.Transfer(
                     lineage: id, from: theirs, to: mine,
                     reason: "both submitted transactions of one purchase before it was known that they are"))
         }
@@ -224,26 +224,26 @@ extension Lineages {
         guard var basis = owner.basis else {
             // It is not known on what the claim rests: it stays, and an operator decides.
             structure.uncertain.append(left.id)
-            if grant?.account.hasSameBytes(as: owner.account) ?? false { claimIfFree(id, key, as: owner) }
+            if grant?.account.hasSameBytes(as: owner.account) ?? false { claimIfFree(id, as: owner) }
             return
         }
         if let other = members.owner, !other.account.hasSameBytes(as: owner.account) {
-            lose(owner.account, id, of: left.id) { $0 == key }
+            removeGrants(of: owner.account, in: id, afterSplitOf: left.id) { $0 == key }
         }
         if basis.transactions.contains(key.transactionID) {
-            claimIfFree(id, key, as: owner)
+            claimIfFree(id, as: owner)
             basis.remove(key.transactionID)
             byID[left.id]?.owner?.basis = basis
             if basis.isEmpty {
                 byID[left.id]?.owner = nil
-                lose(owner.account, left.id, of: left.id) { _ in true }
+                removeGrants(of: owner.account, in: left.id, afterSplitOf: left.id) { _ in true }
             }
         } else if members.owner == nil {
-            lose(owner.account, id, of: left.id) { $0 == key }
+            removeGrants(of: owner.account, in: id, afterSplitOf: left.id) { $0 == key }
         }
     }
 
-    private mutating func claimIfFree(_ id: Int64, _ key: TransactionKey, as owner: Lineage.Ownership) {
+    private mutating func claimIfFree(_ id: Int64, as owner: Lineage.Ownership) {
         guard byID[id]?.owner == nil else { return }
         claim(id, for: owner.account, restingOn: .lasting, in: owner.order, at: owner.claimedAt)
     }
@@ -252,8 +252,8 @@ extension Lineages {
     /// revoked, and grants without evidence, stay.
     ///
     /// - Parameter split: The lineage that was split.
-    private mutating func lose(
-        _ account: String, _ id: Int64, of split: Int64, where isLost: (TransactionKey) -> Bool
+    private mutating func removeGrants(
+        of account: String, in id: Int64, afterSplitOf split: Int64, where isLost: (TransactionKey) -> Bool
     ) {
         guard let lineage = byID[id] else { return }
         for (key, grant) in lineage.grants.sorted(by: { $0.key < $1.key })

@@ -47,7 +47,7 @@ package struct Grant: Sendable {
     }
 
     /// The kind of event for a change from another state of the same grant; `nil` for none.
-    package func kind(after old: Grant) -> LedgerEvent.Kind? {
+    func kind(after old: Grant) -> LedgerEvent.Kind? {
         switch (old.quantity, quantity) {
         case (let before, let after) where before == after:
             old.until == until && old.seats == seats ? nil : .changed
@@ -58,7 +58,7 @@ package struct Grant: Sendable {
     }
 
     /// What the account has of it if the evidence says `signed`.
-    package func quantity(signed: Int64) -> Int64 { adjusted?.quantity(signed: signed) ?? signed }
+    func quantity(signed: Int64) -> Int64 { adjusted?.quantity(signed: signed) ?? signed }
 
     /// The event for the grant's account.
     ///
@@ -93,7 +93,7 @@ package struct AdjustedQuantity: Equatable, Sendable {
     }
 
     /// The quantity of a subscription, whose signed quantity was the number of its seats until version 0.3.0.
-    package var ofSubscription: AdjustedQuantity {
+    var ofSubscription: AdjustedQuantity {
         AdjustedQuantity(quantity: min(quantity, 1), signedThen: min(signedThen, 1))
     }
 }

@@ -38,7 +38,7 @@ extension LedgerDecision {
             let date = notification.signedDate, let key = submission.purchases.first?.keys?.transaction,
             let lineage = lineages[key], let item = item(of: key), rules.isForSale(item.productID),
             !item.purchase.isShared, item.quantity > 0 || item.purchase.signedDate <= date,
-            isAfterRefund(date, item)
+            isNotBeforeRefund(date, item)
         else { return }
         var facts = LedgerEvent.Lifecycle(at: date)
         facts.requestID = uuid
@@ -53,7 +53,7 @@ extension LedgerDecision {
     }
 
     /// Whether no refund, even of a part, came after a date. An upgrade is no refund.
-    private func isAfterRefund(_ date: Instant, _ item: Entitlements.Item) -> Bool {
+    private func isNotBeforeRefund(_ date: Instant, _ item: Entitlements.Item) -> Bool {
         guard case .revoked(let details) = item.purchase.revocation, let refunded = details.date,
             !(item.purchase.isUpgraded == true && item.quantity > 0)
         else { return true }

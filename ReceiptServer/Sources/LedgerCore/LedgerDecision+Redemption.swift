@@ -38,7 +38,7 @@ extension LedgerDecision {
 
     private mutating func claimPurchases(_ claim: Claim, _ submitted: [Int64?: [TransactionKey]]) {
         var lineagesForOthers: Set<Int64> = []
-        for (key, item) in groups.lazy.flatMap(\.items) where isForAnother(item.purchase, claim) {
+        for (key, item) in groups.lazy.flatMap(\.items) where hasTokenOfAnother(item.purchase, claim) {
             if let id = lineages.identifiers[key] { lineagesForOthers.insert(id) }
         }
         for (_, keys) in submission.claimed {
@@ -48,21 +48,21 @@ extension LedgerDecision {
             // lineage says. Old evidence without a token, such as a receipt, claims no lineage with a later purchase
             // for another account.
             guard let keys, let lineage = lineages[keys.transaction], lineage.owner == nil,
-                let item = item(of: keys.transaction), rules.isForSale(item.productID), missingToken(of: item) == nil,
-                isFor(item.purchase, claim) || !lineagesForOthers.contains(lineage.id)
+                let item = item(of: keys.transaction), rules.isForSale(item.productID), tokenRefusal(of: item) == nil,
+                hasToken(of: claim, item.purchase) || !lineagesForOthers.contains(lineage.id)
             else { continue }
             let basis = ClaimBasis(submitted[lineage.id] ?? [], of: lineage)
             lineages.claim(lineage.id, for: claim.account, restingOn: basis, at: now)
         }
     }
 
-    private func isForAnother(_ purchase: Purchase, _ claim: Claim) -> Bool {
+    private func hasTokenOfAnother(_ purchase: Purchase, _ claim: Claim) -> Bool {
         if let holder = holder(of: purchase) { return !holder.account.hasSameBytes(as: claim.account) }
         guard let token = purchase.appAccountToken, let expected = claim.token else { return false }
         return token != expected
     }
 
-    private func isFor(_ purchase: Purchase, _ claim: Claim) -> Bool {
+    private func hasToken(of claim: Claim, _ purchase: Purchase) -> Bool {
         if let holder = holder(of: purchase) { return holder.account.hasSameBytes(as: claim.account) }
         return claim.token.map { $0 == purchase.appAccountToken } ?? false
     }
@@ -92,7 +92,7 @@ extension LedgerDecision {
         let owner = lineages[key]?.owner?.account
         if let owner, !owner.hasSameBytes(as: claim.account) { return .belongsToAnother }
         if !rules.isForSale(item.productID) { return .notForSale }
-        if owner == nil { return missingToken(of: item) ?? .notYours }
+        if owner == nil { return tokenRefusal(of: item) ?? .notYours }
         return switch item.access {
         case .notYet: .tooEarly
         case .expired, .upgraded: .expired
@@ -125,6 +125,6 @@ extension LedgerDecision {
             length: item?.length?.code, price: priced.price, currency: priced.currency,
             storefront: priced.storefront,
             isTypeStated: item.flatMap { $0.purchase.productType == nil ? nil : $0.isTypeStated },
-            isOwnerConflict: outcome == .belongsToAnother && item.map { isFor($0.purchase, claim) } ?? false)
+            isOwnerConflict: outcome == .belongsToAnother && item.map { hasToken(of: claim, $0.purchase) } ?? false)
     }
 }

@@ -60,7 +60,7 @@ extension LedgerDecision {
         }
         effects.events.append(grant.event(.granted, cause, item, before: 0, at: now))
         effects.granted.append((key, Self.original(of: key, item)))
-        noteEnd(of: grant, item)
+        notePeriodEnd(of: grant, item)
     }
 
     /// Grants a line's own transaction as bought, without an event: the backend granted it itself. Any refund since
@@ -78,7 +78,7 @@ extension LedgerDecision {
             item.purchase.productType == .autoRenewableSubscription ? 1 : Int64(max(1, item.purchase.quantity ?? 1))
         let seats = owned == 0 ? nil : item.periodSeats.map(Int64.init)
         let grant = add(key, item, account, quantity, seats: seats)
-        noteEnd(of: grant, item)
+        notePeriodEnd(of: grant, item)
         return grant
     }
 
@@ -103,7 +103,7 @@ extension LedgerDecision {
         effects.endedUnnotified.append(key)
     }
 
-    private mutating func noteEnd(of grant: Grant, _ item: Entitlements.Item) {
+    private mutating func notePeriodEnd(of grant: Grant, _ item: Entitlements.Item) {
         guard item.purchase.productType == .autoRenewableSubscription, grant.quantity > 0, let end = grant.until else {
             return
         }
@@ -129,7 +129,7 @@ extension LedgerDecision {
         // Apple took nothing back.
         if isRepeated { kind = .adjusted }
         change(changed)
-        noteEnd(of: changed, item)
+        notePeriodEnd(of: changed, item)
         // What was granted has begun already.
         let cause = cause == .beginning ? LedgerEvent.Cause.revocation : cause
         effects.events.append(

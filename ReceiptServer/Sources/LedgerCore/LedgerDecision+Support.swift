@@ -51,7 +51,7 @@ extension LedgerDecision {
                 lineages.byID[lineage.id]?.owner?.basis = basis
             }
             lineages.structure.transfers.append(
-                Structure.Transfer(lineage: lineage.id, from: account, to: other, reason: reason))
+                StructuralChanges.Transfer(lineage: lineage.id, from: account, to: other, reason: reason))
             let hasSeveral = lineage.purchases.contains(where: \.isOneOfSeveral)
             for (key, grant) in lineage.grants.sorted(by: { $0.key < $1.key })
             where grant.account.hasSameBytes(as: account) {

@@ -23,7 +23,7 @@ extension LedgerDecision {
 
     /// R4: Returns why a purchase can't be claimed when a token is required, or `nil` if the first account that submits
     /// it becomes its owner.
-    func missingToken(of item: Entitlements.Item) -> Outcome? {
+    func tokenRefusal(of item: Entitlements.Item) -> Outcome? {
         let purchase = item.purchase
         // A customer who restores a non-consumable may have bought it before there were tokens.
         let date =

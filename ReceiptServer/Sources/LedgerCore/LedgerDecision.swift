@@ -8,7 +8,7 @@ import StrictText
 /// and the date.
 package struct LedgerDecision {
     /// The transactions of one purchase or period: a restored transaction has a new id, but grants nothing new.
-    package struct Copies {
+    struct Copies {
         var items: [(key: TransactionKey, item: Entitlements.Item)]
     }
 
@@ -56,14 +56,14 @@ package struct LedgerDecision {
     /// The number of the import that makes its grants; `nil` for none.
     let importRun: Int64?
     /// The lineages that the submission is about.
-    package let numbers: [Int64]
+    let numbers: [Int64]
     package var lineages: Lineages
     /// What the evidence says.
-    package private(set) var groups: [Copies] = []
-    package private(set) var subscriptions: [Subscription] = []
+    private(set) var groups: [Copies] = []
+    private(set) var subscriptions: [Subscription] = []
     private var groupsByTransaction: [TransactionKey: Int] = [:]
     /// What this decision granted.
-    package var granted: Set<TransactionKey> = []
+    var granted: Set<TransactionKey> = []
     package var effects = Effects()
 
     /// Records a submission, and evaluates all evidence about its lineages.
@@ -91,7 +91,7 @@ package struct LedgerDecision {
     /// Asks what the evidence means.
     private mutating func evaluate() {
         let concerned = lineages.with(numbers)
-        let renewals = submission.renewals + (rules.notifiesLifecycles ? earlierRenewals(concerned) : [])
+        let renewals = submission.renewals + (rules.notifiesLifecycles ? knownRenewals(concerned) : [])
         let entitlements = rules.entitlements(of: concerned, and: renewals, at: now)
         subscriptions = entitlements.subscriptions
         var byFirst: [TransactionKey: Int] = [:]
@@ -108,7 +108,7 @@ package struct LedgerDecision {
     }
 
     /// What is known of renewals, even if it arrived before anything else.
-    private func earlierRenewals(_ concerned: [Lineage]) -> [SubscriptionRenewal] {
+    private func knownRenewals(_ concerned: [Lineage]) -> [SubscriptionRenewal] {
         var keys: Set<RenewalKey> = []
         for purchase in concerned.lazy.flatMap(\.purchases) where purchase.expiresDate != nil {
             guard let environment = purchase.environment else { continue }
@@ -183,7 +183,7 @@ package struct LedgerDecision {
     }
 
     /// The most disputed transactions of one request: all of a receipt have one customer.
-    package static let maximumDisputedCount = 20
+    static let maximumDisputedCount = 20
 
     /// Notes that the App Store may be asked about a transaction.
     mutating func dispute(_ key: TransactionKey) {

@@ -29,7 +29,7 @@ package struct LifecycleState: Codable, Equatable, Sendable {
         end = expiresDate?.secondsSince1970
         guard let renewal = subscription.renewal else { return }
         // A period that Apple sold later was charged, and renews as it is.
-        let isCurrent = renewal.isSigned(of: period.purchase)
+        let isCurrent = renewal.covers(period.purchase)
         willRenew = isCurrent ? subscription.willRenew : true
         renewsAs = isCurrent ? renewal.nextProductID : productID
         priceIncrease = isCurrent ? subscription.priceIncrease?.rawValue : nil
@@ -82,13 +82,13 @@ package struct LifecycleState: Codable, Equatable, Sendable {
     private static func kinds(from before: LifecycleState, to after: LifecycleState) -> [LedgerEvent.Kind] {
         let isOtherProduct = !isSame(before.renewsAs, after.renewsAs)
         let isSamePeriod = before.transactionID.hasSameBytes(as: after.transactionID)
-        let isOtherPrice = !isSame(before.priceIncrease ?? none, after.priceIncrease ?? none)
+        let isOtherPrice = !isSame(before.priceIncrease ?? noIncrease, after.priceIncrease ?? noIncrease)
         let rules: [(kind: LedgerEvent.Kind, isNotified: Bool)] = [
             (.cancelled, before.willRenew == true && after.willRenew == false),
             (.uncancelled, before.willRenew == false && after.willRenew == true),
             (.billingIssue, before.hasBillingIssue == false && after.hasBillingIssue == true),
             (.recovered, before.hasBillingIssue == true && after.hasBillingIssue == false),
-            (.priceIncrease, isOtherPrice && !isSame(after.priceIncrease ?? none, none)),
+            (.priceIncrease, isOtherPrice && !isSame(after.priceIncrease ?? noIncrease, noIncrease)),
             (.productChange, isOtherProduct),
             (.renewalExtended, isSamePeriod && (before.end ?? .max) < (after.end ?? .min)),
             (.expired, !before.hasExpired && after.hasExpired),
@@ -103,7 +103,7 @@ package struct LifecycleState: Codable, Equatable, Sendable {
             && left.hasExpired == right.hasExpired && left.isRefunded == right.isRefunded
     }
 
-    private static let none = Subscription.PriceIncrease.none.rawValue
+    private static let noIncrease = Subscription.PriceIncrease.none.rawValue
 
     private static func isSame(_ one: String?, _ other: String?) -> Bool {
         switch (one, other) {
@@ -134,7 +134,7 @@ extension SubscriptionRenewal {
     ///
     /// The renewal date says which period was the newest: one that was charged in a grace period begins at the date of
     /// the failed charge. Apple charges a renewal up to a day before it begins. Receipts have no milliseconds.
-    func isSigned(of period: Purchase) -> Bool {
+    func covers(_ period: Purchase) -> Bool {
         let start = period.purchaseDate
         let renewal = (renewalDate ?? signedDate).secondsSince1970
         if signedDate >= start { return renewalDate == nil || renewal > start.secondsSince1970 }

@@ -59,10 +59,10 @@ package struct Lineage: Sendable {
     package func isOwned(by account: String) -> Bool { owner?.account.hasSameBytes(as: account) ?? false }
 
     /// The date of the newest purchase.
-    package var newestPurchaseDate: Instant { purchases.map(\.purchaseDate).max() ?? .distantPast }
+    var newestPurchaseDate: Instant { purchases.map(\.purchaseDate).max() ?? .distantPast }
 
     /// Adds what is known of another lineage that turned out to be the same.
-    package mutating func formUnion(_ other: Lineage) {
+    mutating func formUnion(_ other: Lineage) {
         storedTransactionCount += other.storedTransactionCount
         evidence.merge(other.evidence) { $0 + $1 }
         renewals += other.renewals
@@ -71,7 +71,7 @@ package struct Lineage: Sendable {
     }
 
     /// Takes what is known of a transaction out, into another lineage.
-    package mutating func move(_ key: TransactionKey, to other: inout Lineage) {
+    mutating func move(_ key: TransactionKey, to other: inout Lineage) {
         if let variants = evidence.removeValue(forKey: key) {
             other.evidence[key, default: []] += variants
             storedTransactionCount -= 1
@@ -131,7 +131,7 @@ extension Lineage {
 
     /// Keeps with a transaction the type that the policy states: a later setting, or none, must not change what a
     /// customer has.
-    package mutating func keep(_ type: CatalogType, of key: TransactionKey) {
+    mutating func keep(_ type: CatalogType, of key: TransactionKey) {
         for index in evidence[key]?.indices ?? 0..<0 where evidence[key]?[index].purchase.statedType != type {
             evidence[key]?[index].purchase.statedType = type
         }
@@ -177,7 +177,7 @@ extension Purchase {
     }
 
     /// Whether another customer paid for it: such a transaction has no token, and no order announces it.
-    package var isShared: Bool { ownershipType == .familyShared || ownershipType == .assigned }
+    var isShared: Bool { ownershipType == .familyShared || ownershipType == .assigned }
 
     /// The token of a purchase if it is a UUID, not the nil UUID. Apple signs no other form.
     package var accountToken: AppAccountToken? { appAccountToken.flatMap { AppAccountToken(uuid: $0.description) } }

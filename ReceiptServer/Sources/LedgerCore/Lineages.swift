@@ -14,7 +14,7 @@ package struct Lineages: Sendable {
     /// Numbers for new lineages.
     package var freeNumbers: ArraySlice<Int64> = []
     /// What changed besides the contents of lineages.
-    package var structure = Structure()
+    package var structure = StructuralChanges()
 
     package init() {}
 
@@ -91,7 +91,7 @@ package struct RenewalKey: Hashable, Comparable, Sendable {
 }
 
 /// Changes that a comparison of rows doesn't show: lineages that are created, merged or split, and transfers.
-package struct Structure: Sendable {
+package struct StructuralChanges: Sendable {
     package struct Transfer: Sendable {
         package let lineage: Int64
         package let from: String

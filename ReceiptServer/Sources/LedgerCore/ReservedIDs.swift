@@ -5,7 +5,7 @@ import StrictText
 package enum SupportID {
     package static let prefix = "support-"
 
-    package static func isOne(_ transactionID: String) -> Bool { transactionID.utf8.starts(with: prefix.utf8) }
+    package static func isReserved(_ transactionID: String) -> Bool { transactionID.utf8.starts(with: prefix.utf8) }
 }
 
 /// Identifiers that no evidence can contain, for the purchases of members.
@@ -14,7 +14,7 @@ package enum MemberID {
     package static let boughtPrefix = "bought-"
 
     /// Returns the identifier that the transactions of a member with an assigned seat share.
-    package static func name(_ originalTransactionID: String, of appTransactionID: String) -> String {
+    static func name(_ originalTransactionID: String, of appTransactionID: String) -> String {
         "\(prefix)\(appTransactionID)-\(originalTransactionID)"
     }
 
@@ -22,9 +22,9 @@ package enum MemberID {
     package static func bought(_ originalTransactionID: String) -> String { boughtPrefix + originalTransactionID }
 
     /// Returns whether an identifier is from ``name(_:of:)``.
-    package static func isMembers(_ id: String) -> Bool { id.utf8.starts(with: prefix.utf8) }
+    static func isName(_ id: String) -> Bool { id.utf8.starts(with: prefix.utf8) }
 
-    package static func isOne(_ transactionID: String) -> Bool {
+    static func isReserved(_ transactionID: String) -> Bool {
         [prefix, boughtPrefix].contains { transactionID.utf8.starts(with: $0.utf8) }
     }
 }

@@ -7,9 +7,9 @@ package struct Submission: Sendable {
     private let claimedCount: Int
     package let renewals: [SubscriptionRenewal]
     /// Whether the purchases of evidence of this kind can have a token.
-    package let canHaveToken: Bool
+    let canHaveToken: Bool
     /// The keys of each purchase.
-    package let purchaseKeys: [PurchaseKeys]
+    let purchaseKeys: [PurchaseKeys]
     /// The keys of all purchases, each once.
     package let keys: Set<TransactionKey>
 

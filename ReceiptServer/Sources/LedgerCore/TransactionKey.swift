@@ -47,7 +47,7 @@ package struct PurchaseKeys: Sendable {
     /// All are in one lineage.
     package private(set) var relatives: [TransactionKey]
     /// Whether a seat is assigned to a member by it. A receipt does not say it.
-    package let isOfMember: Bool
+    let isOfMember: Bool
 
     /// Returns `nil` for a purchase that names no app or environment, or has an id that the tables cannot hold, or that
     /// is reserved. Apple signs none.
@@ -56,7 +56,7 @@ package struct PurchaseKeys: Sendable {
             LedgerText.isStorable(bundleID), LedgerText.isStorable(purchase.productID)
         else { return nil }
         func key(_ id: String) -> TransactionKey? {
-            guard LedgerText.isStorable(id), !SupportID.isOne(id), !MemberID.isOne(id) else { return nil }
+            guard LedgerText.isStorable(id), !SupportID.isReserved(id), !MemberID.isReserved(id) else { return nil }
             return TransactionKey(environment: environment, bundleID: bundleID, transactionID: id)
         }
         guard let transaction = key(purchase.transactionID),
@@ -85,7 +85,7 @@ package struct PurchaseKeys: Sendable {
     package var all: [TransactionKey] { [transaction] + relatives }
 
     /// Gives relatives other names.
-    package mutating func rename(_ names: [TransactionKey: TransactionKey]) {
+    mutating func rename(_ names: [TransactionKey: TransactionKey]) {
         relatives = relatives.map { $0 == transaction ? $0 : names[$0] ?? $0 }
     }
 }
@@ -93,7 +93,7 @@ package struct PurchaseKeys: Sendable {
 /// The texts that the tables hold as keys.
 package enum LedgerText {
     /// PostgreSQL stores no NUL, and both databases keep keys short.
-    package static let maximumByteCount = 255
+    static let maximumByteCount = 255
 
     package static func isStorable(_ text: String) -> Bool {
         1...maximumByteCount ~= text.utf8.count && !text.utf8.contains(0)

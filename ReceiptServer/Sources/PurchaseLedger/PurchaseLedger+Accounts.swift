@@ -95,7 +95,7 @@ extension PurchaseLedger {
             // token.
             guard try lineages("") == ids else { throw .conflict }
             guard !ids.isEmpty || !tokens.isEmpty else {
-                if let transactionID, !SupportID.isOne(transactionID),
+                if let transactionID, !SupportID.isReserved(transactionID),
                     !TransactionIDForm.isApples(transactionID, in: environment)
                 {
                     throw LedgerError(.invalidText, "transaction_id: \(TransactionIDForm.words)")

@@ -55,7 +55,7 @@ import Testing
         let coins = try submission(3)
         let first = try redeem(coins, for: "anna")
         var stored = first.lineages
-        stored.structure = Structure()
+        stored.structure = StructuralChanges()
         for id in stored.byID.keys {
             for key in stored.byID[id]?.grants.keys.map({ $0 }) ?? [] { stored.byID[id]?.grants[key]?.changedAt = nil }
         }

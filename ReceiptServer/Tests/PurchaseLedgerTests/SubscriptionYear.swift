@@ -74,7 +74,7 @@ extension PurchaseLedger {
         for subscription in try entitlements(of: account, at: date).subscriptions {
             let isCancelled = last("cancelled", "uncancelled")?.kind == "cancelled"
             // What was signed before the newest period was bought says nothing of it.
-            let isCurrent = subscription.renewal?.isSigned(of: subscription.newestPeriod.purchase) ?? false
+            let isCurrent = subscription.renewal?.covers(subscription.newestPeriod.purchase) ?? false
             let isOff = isCurrent && subscription.willRenew == false
             check(isCancelled == isOff, "will renew \(subscription.willRenew as Bool?)")
             guard let renewal = subscription.renewal, isCurrent else { continue }

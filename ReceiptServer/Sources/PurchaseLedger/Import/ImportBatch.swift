@@ -118,7 +118,7 @@ struct ImportBatch {
         let found = try connection.known([key] + spent.keys.relatives.filter { $0 != key })
         let known = found[0]
         let original = known.isOfMember ? nil : found.dropFirst().first
-        if SupportID.isOne(key.transactionID.string), known.granted == nil {
+        if SupportID.isReserved(key.transactionID.string), known.granted == nil {
             return ImportedLine.Result(outcome: .fault("'transaction_id' is none that this ledger has made"))
         }
         let contradictions = spent.contradictions(of: known, original)

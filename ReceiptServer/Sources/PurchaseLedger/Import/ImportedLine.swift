@@ -72,7 +72,7 @@ public struct SpentTransaction: Sendable {
             quantity ?? 1 > 0
         else { return nil }
         let key = TransactionKey(environment: environment, bundleID: bundleID, transactionID: transactionID)
-        if SupportID.isOne(transactionID) {
+        if SupportID.isReserved(transactionID) {
             guard LedgerText.isStorable(transactionID) else { return nil }
             keys = PurchaseKeys(granted: key)
         } else {
@@ -92,7 +92,7 @@ public struct SpentTransaction: Sendable {
     }
 
     /// Returns whether an id has the form of a ledger's own ids. A line can contain one that the ledger knows.
-    package static func isOfSupport(_ transactionID: String) -> Bool { SupportID.isOne(transactionID) }
+    package static func isOfSupport(_ transactionID: String) -> Bool { SupportID.isReserved(transactionID) }
 }
 
 /// The progress of an import.

@@ -5,7 +5,7 @@ import StrictText
 struct LineageWriter {
     private let stored: Lineages
     private let decided: Lineages
-    private let structure: Structure
+    private let structure: StructuralChanges
     private let dialect: SQLDialect
     private let now: Instant
     private(set) var statements: [SQLStatement] = []

@@ -102,7 +102,7 @@ extension TransactionName {
     /// Throws an error for an id that Apple can't have assigned. Look in the ledger first: it may contain one that
     /// 0.3.0 imported, or one of its own.
     func checkForm() throws(LedgerError) {
-        guard TransactionIDForm.isApples(transactionID, in: environment) || SupportID.isOne(transactionID) else {
+        guard TransactionIDForm.isApples(transactionID, in: environment) || SupportID.isReserved(transactionID) else {
             throw LedgerError(.invalidText, "transaction_id: \(TransactionIDForm.words)")
         }
     }
