@@ -1,4 +1,4 @@
-package import AppStoreReceipt
+import AppStoreReceipt
 package import StrictText
 
 /// How a large subscription is divided into ``SubscriptionParts``, as it is stored.

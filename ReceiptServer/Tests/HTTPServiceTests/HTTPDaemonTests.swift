@@ -33,6 +33,27 @@ import TrialSupport
         }
     }
 
+    @Test(arguments: [
+        (Route.Execution.immediate, 4), (.queued(.guarded), 4),
+        (.queued(.guarded), ServiceLimits.largeBodyByteCount + 1),
+    ])
+    func `a request is parsed once`(execution: Route.Execution, byteCount: Int) throws {
+        let count = Atomic(0)
+        let route = Route(
+            .only("POST"), "/parsed", execution: execution,
+            parse: { request in
+                count.add(1, ordering: .relaxed)
+                return ParsedRequest(owner: "anna") { [size = request.body.count] in
+                    Response(body: Array("\(size)".utf8))
+                }
+            })
+        let daemon = try daemon([route])
+        let body = [UInt8](repeating: UInt8(ascii: "x"), count: byteCount)
+        #expect(try request("POST", "/parsed", body, port: daemon.address.port).text == "\(byteCount)")
+        #expect(count.load(ordering: .relaxed) == 1)
+        #expect(daemon.stop(within: .seconds(2)) == 0)
+    }
+
     @Test(arguments: [Route.Execution.immediate, .queued(.guarded)])
     func `a handler gets what its route reads`(execution: Route.Execution) throws {
         let daemon = try daemon([echo(execution)])

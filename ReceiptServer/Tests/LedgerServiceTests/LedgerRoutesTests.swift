@@ -434,7 +434,7 @@ struct LedgerRoutesTests {
 
     @Test func `what waits for Apple has together no more places than one account`() throws {
         let recover = try #require(table.routes.first { $0.path == "/v1/recover" })
-        #expect(recover.owner(Request(method: "POST", path: "/v1/recover")) == "")
+        #expect(recover.parse(Request(method: "POST", path: "/v1/recover")).owner == "")
     }
 
     @Test func `too many open orders are a conflict`() {

@@ -72,12 +72,13 @@ package struct Route: Sendable {
 
     /// A route whose handler parses the request. It has no owner.
     package init(
-        _ methods: Methods, _ path: String, execution: Execution = .immediate,
+        _ methods: Methods, _ path: String, execution: Execution = .immediate, headers: [String] = [],
+        queryItems: [String] = [], refusal: @escaping @Sendable (Request) -> Response? = { _ in nil },
         handler: @escaping @Sendable (Request) throws -> Response
     ) {
-        self.init(methods, path, execution: execution) { request in
-            ParsedRequest(owner: nil) { try handler(request) }
-        }
+        self.init(
+            methods, path, execution: execution, headers: headers, queryItems: queryItems, refusal: refusal,
+            parse: { request in ParsedRequest(owner: nil) { try handler(request) } })
     }
 
     func answer(_ request: Request) -> Response { parse(request).answer() }
