@@ -11,7 +11,7 @@ import StrictText
 func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     unsafe withInput(start, count) { input in
         // A line is a piece of evidence.
-        let pieces = input.split(separator: UInt8(ascii: "\n"), maxSplits: 50).map(Array.init)
+        let pieces = input.split(separator: UInt8(ascii: "\n"), maxSplits: 7).map(Array.init)
         checkPage(pieces.isEmpty ? [input] : pieces, language: input.count % 2 == 0 ? .english : .simplifiedChinese)
         let text = String(decoding: input, as: UTF8.self)
         if let signed = receipt(saying: text) { checkPage([signed], language: .english) }
