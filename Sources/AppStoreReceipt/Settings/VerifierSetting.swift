@@ -247,7 +247,7 @@ extension VerifierSetting {
         }
     }
 
-    /// The placeholder in the help of a command line; empty without a value.
+    /// The name of its value in the help of a command line; empty without a value.
     @_spi(Surfaces) public var flagValue: String { row.flagValue }
 
     /// The words that a command line takes, if it takes no others.
