@@ -176,7 +176,7 @@ extension Lineages {
         return id
     }
 
-    /// Both are one purchase. The one that was claimed first decides the owner. Grants stay.
+    /// R6: Both are one purchase. The one that was claimed first decides the owner. Grants stay.
     private mutating func join(_ other: Lineage, into id: Int64, _ splits: inout [Gathering.Split]) {
         undivide(other.id)
         undivide(id)

@@ -42,11 +42,11 @@ extension LedgerDecision {
             if let id = lineages.identifiers[key] { lineagesForOthers.insert(id) }
         }
         for (_, keys) in submission.claimed {
-            // DANGEROUS: whoever submits evidence first owns the purchase for good, since nothing in most evidence says
-            // whose it is. A purchase claimed too easily here is lost to its buyer. Claim only a purchase that is for
-            // sale, has no owner, and was not bought with the token of another account, as far as anything known of its
-            // lineage says. Old evidence without a token, such as a receipt, claims no lineage with a later purchase
-            // for another account.
+            // DANGEROUS (R4, R9): whoever submits evidence first owns the purchase for good, since nothing in most
+            // evidence says whose it is. A purchase claimed too easily here is lost to its buyer. Claim only a purchase
+            // that is for sale, has no owner, and was not bought with the token of another account, as far as anything
+            // known of its lineage says. Old evidence without a token, such as a receipt, claims no lineage with a
+            // later purchase for another account.
             guard let keys, let lineage = lineages[keys.transaction], lineage.owner == nil,
                 let item = item(of: keys.transaction), rules.isForSale(item.productID), tokenRefusal(of: item) == nil,
                 hasToken(of: claim, item.purchase) || !lineagesForOthers.contains(lineage.id)
@@ -90,6 +90,7 @@ extension LedgerDecision {
 
     private func outcome(ofUngranted item: Entitlements.Item, _ key: TransactionKey, _ claim: Claim) -> Outcome {
         let owner = lineages[key]?.owner?.account
+        // R2, R10
         if let owner, !owner.hasSameBytes(as: claim.account) { return .belongsToAnother }
         if !rules.isForSale(item.productID) { return .notForSale }
         if owner == nil { return tokenRefusal(of: item) ?? .notYours }

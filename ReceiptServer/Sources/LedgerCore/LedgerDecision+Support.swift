@@ -37,7 +37,7 @@ extension LedgerDecision {
 
     /// Gives what an account owns, or was granted, to another account.
     ///
-    /// - Parameter tokens: The account's tokens, if they move, too.
+    /// - Parameter tokens: The account's tokens, if they move, too (R12).
     package mutating func transfer(
         from account: String, to other: String, reason: String, moving tokens: [AppAccountToken]
     ) {

@@ -9,7 +9,7 @@ extension LedgerDecision {
     }
 
     /// R1: Makes the accounts of tokens the owners of lineages without an owner, whoever submits the evidence. If a
-    /// lineage has several tokens, that of the earliest purchase counts.
+    /// lineage has several tokens, that of the earliest purchase counts. R11: as Apple last signed it.
     mutating func claimByTokens() {
         guard lineages.holders != nil else { return }
         for (key, item) in itemsByDate {
@@ -34,8 +34,8 @@ extension LedgerDecision {
         return !submission.canHaveToken || purchase.offer?.type == .offerCode ? nil : .tokenMissing
     }
 
-    /// R3: Notes the tokens that wait for their account. R5: Reports another account's token to the owner, once for
-    /// each token of a lineage.
+    /// R3: Notes the tokens that wait for their account. R5, R11, R15: Reports another account's token to the owner,
+    /// once for each token of a lineage, also one that changed at Apple or was stored late.
     mutating func noteTokens() {
         // Time and migrations add no tokens.
         guard cause != .beginning, cause != .migration, let holders = lineages.holders else { return }
