@@ -45,8 +45,8 @@ extension LedgerDecision {
             // DANGEROUS (R4, R9): whoever submits evidence first owns the purchase for good, since nothing in most
             // evidence says whose it is. A purchase claimed too easily here is lost to its buyer. Claim only a purchase
             // that is for sale, has no owner, and was not bought with the token of another account, as far as anything
-            // known of its lineage says. Old evidence without a token, such as a receipt, claims no lineage with a
-            // later purchase for another account.
+            // known of its lineage says; it may have ended. Old evidence without a token, such as a receipt, claims no
+            // lineage with a later purchase for another account.
             guard let keys, let lineage = lineages[keys.transaction], lineage.owner == nil,
                 let item = item(of: keys.transaction), rules.isForSale(item.productID), tokenRefusal(of: item) == nil,
                 hasToken(of: claim, item.purchase) || !lineagesForOthers.contains(lineage.id)

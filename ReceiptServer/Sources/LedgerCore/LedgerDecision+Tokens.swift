@@ -9,7 +9,8 @@ extension LedgerDecision {
     }
 
     /// R1: Makes the accounts of tokens the owners of lineages without an owner, whoever submits the evidence. If a
-    /// lineage has several tokens, that of the earliest purchase counts. R11: as Apple last signed it.
+    /// lineage has several tokens, that of the earliest purchase counts. R11: as Apple last signed it. R13: A deleted
+    /// account's tokens claim for its random name.
     mutating func claimByTokens() {
         guard lineages.holders != nil else { return }
         for (key, item) in itemsByDate {

@@ -88,7 +88,8 @@ package struct LedgerDecision {
         }
     }
 
-    /// Asks what the evidence means.
+    /// Asks the library's `Entitlements` what the evidence means: which variant of a transaction counts, what it gives,
+    /// and until when (see *Granting purchases*).
     private mutating func evaluate() {
         let concerned = lineages.with(numbers)
         let renewals = submission.renewals + (rules.notifiesLifecycles ? knownRenewals(concerned) : [])
