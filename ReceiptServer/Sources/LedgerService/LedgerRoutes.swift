@@ -266,10 +266,10 @@ package struct LedgerRoutes: Sendable {
             environment = onlyEnvironment
         }
         let entitlements = try ledger.entitlements(of: request.parameters[0], in: environment, at: date)
-        let json = entitlements.json { writer in
+        let json = entitlements.jsonUTF8 { writer in
             names.write(entitlements, in: environment, apps: verifier.policy.bundleIDs ?? [], to: &writer)
         }
-        return Response(body: Array(json.utf8))
+        return Response(body: json)
     }
 
     /// The environment of the server, if it has only one.

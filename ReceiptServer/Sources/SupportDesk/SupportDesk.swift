@@ -67,7 +67,7 @@ package struct SupportDesk: Sendable {
             ) { request in
                 // One browser can't take all slots.
                 ParsedRequest(owner: sessionCookie.value(in: request.header("Cookie"))) {
-                    try answer(request) { try handler(request) }
+                    Response { try answer(request) { try handler(request) } }
                 }
             }
         }

@@ -121,11 +121,11 @@ extension Entitlements {
     /// `purchased_quantity`, `seats`, `period_seats` and `length` (``Length/code``).
     ///
     /// Each of ``subscriptions`` is one object, whose members <doc:JSONFormats> lists. Dates are in RFC 3339.
-    public var json: String { json { _ in } }
+    public var json: String { String(decoding: jsonUTF8 { _ in }, as: UTF8.self) }
 
-    /// The same with members of a surface after the others.
-    @_spi(Surfaces) public func json(adding writeMembers: (inout JSONWriter) -> Void) -> String {
-        JSONWriter.text { writer in
+    /// The same as UTF-8, with members of a surface after the others.
+    @_spi(Surfaces) public func jsonUTF8(adding writeMembers: (inout JSONWriter) -> Void) -> [UInt8] {
+        JSONWriter.utf8 { writer in
             writer.beginEntitlements(self)
             writeMembers(&writer)
             writer.endObject()

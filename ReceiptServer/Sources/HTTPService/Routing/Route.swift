@@ -17,9 +17,8 @@ package struct ParsedRequest: Sendable {
     package let owner: String?
     package let answer: @Sendable () -> Response
 
-    package init(owner: String?, answer: @escaping @Sendable () throws -> Response) {
-        self.owner = owner
-        self.answer = { Response { try answer() } }
+    package init(owner: String?, answer: @escaping @Sendable () -> Response) {
+        (self.owner, self.answer) = (owner, answer)
     }
 }
 
@@ -78,7 +77,7 @@ package struct Route: Sendable {
     ) {
         self.init(
             methods, path, execution: execution, headers: headers, queryItems: queryItems, refusal: refusal,
-            parse: { request in ParsedRequest(owner: nil) { try handler(request) } })
+            parse: { request in ParsedRequest(owner: nil) { Response { try handler(request) } } })
     }
 
     func answer(_ request: Request) -> Response { parse(request).answer() }
