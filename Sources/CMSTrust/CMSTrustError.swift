@@ -144,8 +144,7 @@ extension CMSTrustError.Kind {
     /// A Boolean value that indicates whether the host is at fault, not the input.
     package var isHostFault: Bool { if case .signature(let kind) = self { kind.isHostFault } else { false } }
 
-    /// Whether a path with this error passed more checks than one with `other`. Between equal ranks, the choice is
-    /// always the same.
+    /// Whether a path with this error is nearer to a valid one than one with `other`. The codes break ties.
     func isNearerToValid(than other: CMSTrustError.Kind) -> Bool { (nearness, code) > (other.nearness, other.code) }
 
     private var nearness: Int { if case .signature(let kind) = self { kind.nearness } else { 6 } }

@@ -8,7 +8,7 @@ package struct PinnedChainPolicy: Sendable {
     package var anchors: [TrustAnchor]
     /// The extension that the leaf must have, with any value.
     package var leafMarker: ASN1ObjectIdentifier
-    /// The intermediate's extension, with any value.
+    /// The extension that the intermediate must have, with any value.
     package var intermediateMarker: ASN1ObjectIdentifier
     package var algorithms: AlgorithmPolicy
     package var distrusted: Set<Fingerprint>

@@ -16,7 +16,7 @@ package struct Gathering {
     package private(set) var keys: [TransactionKey]
     /// The lineages of the keys that have one.
     package private(set) var identifiers: [TransactionKey: Int64]
-    /// Names of a member's original transactions, for purchases of others.
+    /// Names of a member's original transactions, for purchases that are not the member's.
     package private(set) var renamed: [TransactionKey: TransactionKey] = [:]
     package private(set) var splits: [Split] = []
     private let members: Set<Int64>

@@ -46,7 +46,7 @@ extension LedgerDecision {
             // evidence says whose it is. A purchase claimed too easily here is lost to its buyer. Claim only a purchase
             // that is for sale, has no owner, and was not bought with the token of another account, as far as anything
             // known of its lineage says; it may have ended. Old evidence without a token, such as a receipt, claims no
-            // lineage with a later purchase for another account.
+            // lineage with a purchase for another account.
             guard let keys, let lineage = lineages[keys.transaction], lineage.owner == nil,
                 let item = item(of: keys.transaction), rules.isForSale(item.productID), tokenRefusal(of: item) == nil,
                 hasToken(of: claim, item.purchase) || !lineagesForOthers.contains(lineage.id)

@@ -170,7 +170,8 @@ package struct SupportDesk: Sendable {
         notice(words, style, to: &html)
     }
 
-    /// Returns the sender of a request, or `nil` without a session. Ends the session if its token lost the scope.
+    /// Returns the sender of a request, or `nil` without a session. Ends the session if its token
+    /// was removed or lost the scope.
     private func visitor(_ request: Request) throws(LedgerError) -> Visit? {
         guard let id = sessionCookie.value(in: request.header("Cookie")),
             let session = try sessions.session(id, at: clock())

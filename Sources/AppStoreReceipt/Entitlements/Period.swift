@@ -134,7 +134,7 @@ extension Period {
         revoked = revocations.count == bought.count ? revocations.max() : nil
         let evidenceEnds = bought.compactMap(\.evidenceEnd)
         evidenceEnd = evidenceEnds.count == bought.count ? evidenceEnds.max() : nil
-        // The end is in the latest signature, with extensions. A refunded purchase has none.
+        // The end is in the latest signature, with extensions. A refunded purchase gets no extension.
         let lasting = revoked == nil ? bought.filter { $0.revoked == nil } : bought
         let ends = lasting.compactMap { period in period.expires.map { (period.expiresSigned, $0) } }
         if let last = ends.max(by: <) { (expiresSigned, expires) = last }

@@ -99,7 +99,7 @@ final class GroupQueue<Work>: @unchecked Sendable {
     }
 }
 
-/// The members whose work one thread does together, with one commit.
+/// The members whose work one thread does together, usually with one commit.
 final class CommitGroup<Work> {
     private let queue: GroupQueue<Work>
     private var first: GroupMember<Work>?
