@@ -2,7 +2,7 @@ import AppStoreReceipt
 import LibcryptoHandles
 import StrictText
 
-/// What is recorded of an answer.
+/// The stored form of an answer.
 private struct RecordedAnswer: Codable {
     let outcomes: [TransactionOutcome]
     let sequence: Int64
@@ -12,7 +12,7 @@ private struct RecordedAnswer: Codable {
 struct AnsweredRequest: Sendable {
     let account: String
     let key: String
-    /// What the request asks for. Evidence that was signed anew for the same transactions asks for the same.
+    /// The digest of the token and transaction ids, which a new signature doesn't change.
     private let digest: String
 
     init(
@@ -25,21 +25,21 @@ struct AnsweredRequest: Sendable {
             let parts = [purchase.environment?.rawValue ?? "", purchase.bundleID ?? "", purchase.transactionID]
             return parts.flatMap { Array($0.utf8) + [0] }
         }
-        // Apple orders a receipt by its bytes: one date more moves a purchase.
+        // Apple sorts the purchases of a receipt by their bytes: one more date moves one.
         text += transactions.sorted { $0.lexicographicallyPrecedes($1) }.joined()
         digest = try LedgerError.onHost { () throws(LibcryptoError) in
             try DigestAlgorithm.sha256.digest(of: text.span).hexadecimal
         }
     }
 
-    /// An order in which every transaction takes its locks.
+    /// The lock order in all transactions.
     static func < (left: AnsweredRequest, right: AnsweredRequest) -> Bool {
         let (mine, other) =
             left.account.hasSameBytes(as: right.account) ? (left.key, right.key) : (left.account, right.account)
         return mine.utf8.lexicographicallyPrecedes(other.utf8)
     }
 
-    /// What the tables have about the key.
+    /// The stored answer for the key.
     enum Record {
         case none
         case answer(Redemption)
@@ -62,12 +62,11 @@ struct AnsweredRequest: Sendable {
         return .answer(Redemption(outcomes: answer.outcomes, sequence: answer.sequence, isRepeated: true))
     }
 
-    /// Records an answer.
     func record(
         _ redemption: Redemption, _ connection: any SQLConnection, at now: Instant
     ) throws(LedgerError) {
         let answer = RecordedAnswer(outcomes: redemption.outcomes, sequence: redemption.sequence)
-        // If the same request is answered by another thread, this row is a conflict, and that answer the one to give.
+        // If another thread answers the same request, this row causes a conflict, and the retry returns that answer.
         try connection.write(
             "INSERT INTO answers VALUES ($1, $2, $3, $4, $5)",
             [.text(account), .text(key), .text(digest), .text(StoredJSON.encode(answer)), SQLValue(now)])

@@ -1,7 +1,7 @@
 package import LibcryptoHandles
 
 extension LedgerError {
-    /// A digest that libcrypto did not compute: the host forbids the algorithm or has no memory.
+    /// libcrypto can't compute a digest: the host forbids the algorithm or has no memory.
     package init(_: LibcryptoError) { self.init(.storeFailed, "libcrypto cannot compute a digest") }
 
     static func onHost<Result>(

@@ -1,14 +1,14 @@
-/// What is expected where a ledger is to be, and what may be changed there.
+/// Whether a ledger must exist, and what may change.
 enum LedgerOpening {
-    /// A ledger, whose tables may be those of an older version.
+    /// It must exist. An older version's tables are upgraded.
     case existing
-    /// None: one is made.
+    /// It must not exist, and is created.
     case creating
-    /// A ledger, which is not changed, not even the kind of SQLite's journal.
+    /// It must exist, and nothing is changed, not even SQLite's journal mode.
     case asItIs
 }
 
-/// Where a ledger is.
+/// A ledger's location.
 enum LedgerLocation {
     case file(String)
     case postgreSQL(String)
@@ -21,7 +21,7 @@ enum LedgerLocation {
             self = .postgreSQL(text)
             return
         }
-        // A misspelt scheme, or the keywords that libpq reads, are not the name of a file.
+        // A misspelled scheme, or libpq's `keyword=value` form, isn't a file name.
         let isScheme = ["postgresql:", "postgres:"].contains { text.utf8.starts(with: $0.utf8) }
         let isKeyword = text.utf8.drop { $0 == UInt8(ascii: " ") || Self.isLetter($0) }.first == UInt8(ascii: "=")
         let isPath = [UInt8(ascii: "."), UInt8(ascii: "/")].contains(text.utf8.first)

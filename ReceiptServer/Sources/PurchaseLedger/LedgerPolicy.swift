@@ -3,28 +3,28 @@ import StrictText
 
 /// What the ledger grants.
 public struct LedgerPolicy: Sendable {
-    /// The products that are for sale; `nil` for all. They are compared byte for byte.
+    /// The products that are for sale, compared byte for byte, or `nil` for all.
     public var productIDs: [String]? {
         didSet { forSale = productIDs.map { Set($0.map(UTF8Bytes.init)) } }
     }
-    /// How far a purchase date may be in the future, for clocks that are slow.
+    /// How far in the future a purchase date may be, if the clock is slow.
     public var clockAllowance: Duration = .seconds(300)
-    /// The types of products, for purchases whose evidence does not say the type. A non-renewing subscription whose
-    /// length is not among them has no end, and is granted as a consumable is.
+    /// The types of products, for evidence that doesn't contain the type. A non-renewing subscription whose length is
+    /// missing here has no end, and is granted like a consumable.
     ///
-    /// The ledger stores with a purchase the type by which it granted it. Grants stay as they are if this changes.
+    /// The ledger stores the type with each granted purchase, so a change doesn't affect existing grants.
     public var productTypes: ProductCatalog = [:]
 
-    /// How purchases reach accounts by the tokens with which they were made; `nil` to grant each to whoever submits
-    /// it first.
+    /// The rules for claiming purchases by their tokens, or `nil` to let the first account that submits a purchase own
+    /// it.
     public var orders: OrderPolicy?
-    /// Whether events report what becomes of subscriptions and of requests for refunds, too. They change no quantity.
+    /// Whether to post events about subscription lifecycles and refund requests, too. They change no quantity.
     public var lifecycleEvents = false
-    /// What the App Store is asked about, by whoever does so; `nil` for nothing.
+    /// The inquiries to make, or `nil` for none.
     package var inquiries: InquiryPolicy?
-    /// What the ledger takes from the machine.
+    /// The ledger's clock and random numbers.
     package var surroundings = Surroundings()
-    /// A subscription with more transactions in the tables is divided, so that not all of them are loaded each time.
+    /// The number of transactions above which a subscription is divided, so that not all of them are loaded.
     var wholeLineageLimit = 24
 
     private var forSale: Set<UTF8Bytes>?
@@ -32,7 +32,6 @@ public struct LedgerPolicy: Sendable {
     /// Creates a policy under which every product is for sale.
     public init() {}
 
-    /// What decides about purchases.
     var rules: LedgerRules {
         LedgerRules(
             forSale: forSale, clockAllowance: clockAllowance, productTypes: productTypes, usesTokens: orders != nil,

@@ -1,18 +1,18 @@
 package import Instants
 
-/// Which ledger it is, and how much it has: an operator sees that another one, or an older copy, is in its place.
+/// The identity and size of a ledger, which show an operator that another one, or an older copy, is in its place.
 package struct LedgerSummary: Sendable {
-    /// 128 random bits in hexadecimal, which a restored back-up keeps.
+    /// 128 random bits in hexadecimal, which a restored backup keeps.
     package let id: String
-    /// The date at which it was made; for a ledger of 0.3.0 or before, that at which a later version first opened it.
+    /// The date it was created or, for a ledger of 0.3.0 or earlier, the date a later version first opened it.
     package let creationDate: Instant
     package let grantCount: Int64
 
-    /// What is known at once, when a program starts.
+    /// The summary at the start of a program.
     package struct Beginning: Sendable {
         package let id: String
         package let creationDate: Instant
-        /// `nil` if there are too many to count at once.
+        /// `nil` if counting takes too long.
         package let grantCount: Int64?
     }
 
@@ -22,7 +22,7 @@ package struct LedgerSummary: Sendable {
         ["CREATE TABLE ledger_identity (id \(dialect.text) NOT NULL, created_at BIGINT NOT NULL)"]
     }
 
-    /// Gives the ledger a name, unless it has one. The caller has locked the floor of the numbers.
+    /// Creates the ledger's id if it has none. The caller has locked the floor of event numbers.
     static func identify(
         _ connection: any SQLConnection, _ surroundings: Surroundings, at now: Instant
     ) throws(LedgerError) {
@@ -33,7 +33,7 @@ package struct LedgerSummary: Sendable {
 }
 
 extension PurchaseLedger {
-    /// Returns which ledger it is. It counts all grants, which takes a second or more for ten million.
+    /// Returns the summary. Counts all grants, which takes a second or more for ten million.
     package func summary() throws(LedgerError) -> LedgerSummary {
         try store.readLong { (connection) throws(LedgerError) in
             let (id, date) = try connection.ledgerIdentity()
@@ -43,9 +43,9 @@ extension PurchaseLedger {
         }
     }
 
-    /// Returns which ledger it is, at once: a program that starts waits for no count.
+    /// Returns the summary without a long count, so that a program starts quickly.
     ///
-    /// - Parameter limit: The most grants that are counted.
+    /// - Parameter limit: The maximum grant count.
     package func summaryAtStart(
         countingUpTo limit: Int64 = 100_000
     ) throws(LedgerError) -> LedgerSummary.Beginning {
@@ -59,7 +59,7 @@ extension PurchaseLedger {
             }
             if found <= limit { count = found }
         } catch {
-            // A database that does not answer it in time.
+            // The database didn't count them in time.
             guard error.code == .storeUnavailable else { throw error }
         }
         return LedgerSummary.Beginning(id: id, creationDate: date, grantCount: count)

@@ -5,9 +5,8 @@ import StrictText
 enum AccountLock { case shared, exclusive }
 
 extension SQLConnection {
-    /// Locks the name of an account, before anything else: who makes it the owner of something and who removes it
-    /// everywhere wait for each other. Write an account name without this lock only into a locked lineage that already
-    /// has it.
+    /// Locks the name of an account, before anything else, so that claims for the account and its deletion wait for
+    /// each other. Write an account name without this lock only into a locked lineage that already has it.
     func lockAccount(_ account: String, _ lock: AccountLock) throws(LedgerError) {
         guard lock == .exclusive else { return try lockAccounts([account]) }
         for statement in dialect.accountLock { try write(statement, [.text(account)]) }
@@ -23,10 +22,10 @@ extension SQLConnection {
     }
 }
 
-/// What an operator does to accounts.
+/// An operator's actions on accounts.
 extension PurchaseLedger {
-    /// The lineages that the account `$1` owns or has grants in. Of two lineages that turned out to be one, what it was
-    /// granted is in the lineage of another.
+    /// The lineages that the account `$1` owns or has grants in. After lineages were joined, its grants can be in
+    /// another account's lineage.
     static let lineagesOfAccount = """
         SELECT id FROM families WHERE account = $1
         UNION SELECT identifiers.family_id FROM grants
@@ -35,19 +34,19 @@ extension PurchaseLedger {
         WHERE grants.account = $1
         """
 
-    /// Gives what an account owns, or was granted, to another account: one purchase with its renewals, or all of them.
+    /// Transfers purchases that an account owns, or was granted, to another account: one with its renewals, or all.
     ///
-    /// The first account's grants are taken back and granted to the second, and both get events.
+    /// The first account's grants are revoked and granted to the second, and both get events.
     ///
     /// - Parameters:
     ///   - account: The account that owns the purchases.
-    ///   - other: The account that is to own them.
-    ///   - transactionID: The id of any transaction of the purchase; `nil` for all purchases of the account.
-    ///   - environment: The environment of the purchases; `nil` for both. Name it with a transaction id: the ids of the
-    ///     two environments can be equal.
-    ///   - bundleID: The app of the purchases; `nil` for all.
-    ///   - movesTokens: Whether the account's tokens and open orders move, too, so that purchases under way follow;
-    ///     only of all purchases in both environments.
+    ///   - other: The new owner.
+    ///   - transactionID: The id of any transaction of the purchase, or `nil` for all purchases of the account.
+    ///   - environment: The environment of the purchases, or `nil` for both. Pass it with a transaction id: the ids of
+    ///     the two environments can be equal.
+    ///   - bundleID: The app of the purchases, or `nil` for all.
+    ///   - movesTokens: Whether to move the account's tokens and open orders, too, so that pending purchases follow.
+    ///     Allowed only for all purchases.
     ///   - reason: The operator and the reason, which are recorded.
     ///   - now: The date of the decision.
     /// - Returns: The number of purchases, with their renewals counted once.
@@ -91,8 +90,7 @@ extension PurchaseLedger {
             }
             let ids = try lineages(connection.dialect.rowLock)
             let tokens = movesTokens ? try connection.lockTokens(of: account) : []
-            // One of them was joined with another lineage meanwhile, became another's, or became the account's by a
-            // token.
+            // Meanwhile, a lineage was joined with another, changed its owner, or became the account's by a token.
             guard try lineages("") == ids else { throw .conflict }
             guard !ids.isEmpty || !tokens.isEmpty else {
                 if let transactionID, !SupportID.isReserved(transactionID),
@@ -103,7 +101,7 @@ extension PurchaseLedger {
                 throw LedgerError(.notFound, "purchase of the account")
             }
             var loader = LineageLoader(connection: connection, submissions: [Submission()], policy: policy, now: now)
-            // The tokens that move are locked already, and no others may be locked after them.
+            // The moving tokens are locked already, and no others may be locked after them.
             (loader.numbers, loader.isWhole, loader.readsTokens) = (ids, true, false)
             _ = try loader.settle(.transfer) { (decision, _) throws(LedgerError) in
                 decision.transfer(from: account, to: other, reason: reason, moving: tokens)
@@ -115,16 +113,16 @@ extension PurchaseLedger {
 
     /// Deletes an account. Its purchases stay spent: no other account can redeem them.
     ///
-    /// Its name is replaced by a random one wherever it stands, and its events, answers, orders and attempts are
-    /// removed, with the evidence that nobody else sent. Its tokens stay, with the random name: what is bought with
-    /// them is nobody else's.
+    /// A random name replaces the account's everywhere. Its events, answers, orders and attempts are removed, with the
+    /// submitted bytes that nobody else sent. Its tokens stay, with the random name, so that nobody can claim purchases
+    /// made with them.
     ///
     /// - Parameters:
     ///   - account: The account.
     ///   - now: The date of the deletion.
-    /// - Returns: The random name, from which `transfer(from:to:transactionID:in:of:movesTokens:reason:at:)` can give
-    ///   the purchases to another account.
-    /// - Throws: `not-found` if the ledger does not know the account.
+    /// - Returns: The random name. `transfer(from:to:transactionID:in:of:movesTokens:reason:at:)` can transfer its
+    ///   purchases to another account.
+    /// - Throws: `not-found` if the ledger doesn't know the account.
     @available(*, noasync)
     public func deleteAccount(_ account: String, at now: Instant = .now) throws(LedgerError) -> String {
         try LedgerText.check(account, "account")
@@ -139,9 +137,9 @@ extension PurchaseLedger {
                 return ids
             }
             let locked = try ids(lineages + connection.dialect.rowLock)
-            // From now on, no purchase becomes the account's by a token of it.
+            // From now on, no token makes the account an owner.
             let tokens = try connection.lockTokens(of: account)
-            // One of them was joined with another lineage meanwhile, or became the account's by a token.
+            // Meanwhile, a lineage was joined with another, or became the account's by a token.
             guard try ids(lineages).isSubset(of: locked) else { throw .conflict }
             var isKnown = !tokens.isEmpty
             if isKnown { try connection.retireTokens(of: account, as: name, at: now) }
@@ -161,7 +159,7 @@ extension PurchaseLedger {
                 let rows = try connection.run("DELETE FROM \(table) WHERE account = $1 RETURNING 1", [.text(account)])
                 if !rows.isEmpty { isKnown = true }
             }
-            // What it sent, too; that alone can be all there is, and not recorded yet.
+            // Its attempts can be all there is, and may not be recorded yet.
             if try connection.eraseAttempts(of: account, number: connection.sequenceFloor(), at: now) { isKnown = true }
             return isKnown
         }

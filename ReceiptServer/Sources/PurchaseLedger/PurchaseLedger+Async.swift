@@ -1,8 +1,8 @@
 public import AppStoreReceipt
 import ServerThreads
 
-// The calls for asynchronous code. They wait on threads of the ledger, and never on those of Swift's own pool. A task
-// that is cancelled still waits for the answer: what was recorded is not taken back.
+// The calls for asynchronous code. They wait on threads of the ledger, and never on those of Swift's own pool. A
+// canceled task still waits for the answer, because recorded changes can't be undone.
 
 extension PurchaseLedger {
     private static func onThread<Answer: Sendable>(

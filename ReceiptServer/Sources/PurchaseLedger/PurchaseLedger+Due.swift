@@ -1,9 +1,9 @@
 public import AppStoreReceipt
 
 extension SQLConnection {
-    /// Records when decisions change next if Apple signs nothing more.
+    /// Records due dates: when decisions change without new evidence.
     ///
-    /// A date that has moved or is gone can leave its row. When it is due, nothing changes, and the row is removed.
+    /// An outdated row can remain. When it is due, nothing changes, and the row is removed.
     func remember(_ dates: [TransactionKey: Instant]) throws(LedgerError) {
         for (key, date) in dates.sorted(by: { $0.key < $1.key }) {
             try write(
@@ -28,11 +28,10 @@ extension SQLConnection {
 }
 
 extension PurchaseLedger {
-    /// Grants what has begun, and takes back what was refunded with a date that was in the future. ``EventDelivery``
-    /// calls it.
+    /// Grants purchases that have begun, and revokes those whose refund date has arrived. ``EventDelivery`` calls it.
     ///
     /// - Returns: The number of transactions that were due, at most 100.
-    /// - Throws: The first error. It does not keep the other transactions waiting.
+    /// - Throws: The first error. The other transactions are still settled.
     @discardableResult
     @available(*, noasync)
     public func settleDue(at now: Instant = .now) throws(LedgerError) -> Int {
@@ -53,8 +52,8 @@ extension PurchaseLedger {
 
     /// Corrects what an older version granted.
     ///
-    /// What fails stays marked, so that one row does not keep a ledger from being opened: ``settleDue(at:)`` tries it
-    /// again, and throws.
+    /// A row that fails stays marked, and doesn't keep the ledger from opening: ``settleDue(at:)`` tries it again, and
+    /// throws.
     ///
     /// - Parameter marked: The rows of ``SeatTables/marked``.
     func settleMigrated(_ marked: [SQLRow], at now: Instant) { for row in marked { try? settle(row, at: now) } }

@@ -1,10 +1,10 @@
 package import AppStoreReceipt
 package import StrictText
 
-// What is known of the notifications that arrived.
+// Queries for recorded notifications.
 
 extension PurchaseLedger {
-    /// Returns those of some notifications that are recorded, by their UUIDs.
+    /// Returns which of the notifications are recorded, by UUID.
     package func recordedNotifications(
         _ uuids: [String], in environment: AppStoreEnvironment
     ) throws(LedgerError) -> Set<UTF8Bytes> {
@@ -23,7 +23,7 @@ extension PurchaseLedger {
         }
     }
 
-    /// When a notification of a type arrived last.
+    /// The date of a type's last notification.
     package typealias LastNotification = (environment: String, type: String, date: Instant)
 
     /// Returns when the last notification of each type arrived. It reads one row of each: the table can have millions.

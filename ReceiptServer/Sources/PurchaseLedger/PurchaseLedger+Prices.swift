@@ -2,9 +2,9 @@
 
 /// Versions before 0.4.0 stored no price. The same evidence fills it in, and changes nothing else.
 extension PurchaseLedger {
-    /// Fills in the prices of the evidence that is kept, as it was sent. Damaged evidence fills nothing in.
+    /// Fills in prices from the submitted bytes that were kept. Skips damaged bytes.
     ///
-    /// - Parameter verify: Returns what is sent if it is genuine.
+    /// - Parameter verify: Returns the bytes' evidence if genuine.
     package func fillPricesFromKeptEvidence(_ verify: ([UInt8]) -> VerifiedEvidence?) throws(LedgerError) {
         var digests = [""]
         while let last = digests.last {
@@ -39,8 +39,8 @@ extension SQLConnection {
         for statement in try priceFillings(of: purchases) { try write(statement.text, statement.parameters) }
     }
 
-    /// Returns the statements that fill in prices where the tables have the same evidence without one: what says the
-    /// same, or was signed at the same time. Version 0.3.0 stored other members less, too.
+    /// Returns the statements that fill in prices where the tables have the same evidence without one: with the same
+    /// content, or the same signing date, because version 0.3.0 lacked other members, too.
     func priceFillings(of purchases: [Purchase]) throws(LedgerError) -> [SQLStatement] {
         var fillings: [SQLStatement] = []
         for var purchase in purchases where purchase.price != nil {

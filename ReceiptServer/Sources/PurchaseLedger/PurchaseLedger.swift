@@ -12,33 +12,32 @@ import StrictText
 /// Answers and events carry a `sequence`. It only grows, and starts at the current time in milliseconds. Opening a
 /// ledger raises the numbers of all accounts, so that events after a restored backup are newer than all events before.
 ///
-/// It takes verified evidence only. It cannot know who sends evidence: an account is the one that your backend has
+/// It takes only verified evidence. It can't know who sent the evidence: pass the account that your backend has
 /// authenticated.
 public final class PurchaseLedger: Sendable {
     /// What the ledger grants.
     public let policy: LedgerPolicy
-    /// The version of the tables that was found, and that of today, if opening the ledger changed them.
+    /// The found and the current version of the tables, if opening the ledger upgraded them.
     package let upgrade: (found: Int, now: Int)?
     let store: any LedgerStore
-    /// The floor of the numbers when it was opened.
+    /// The floor of event numbers at opening.
     let firstFloor: Int64
-    /// Called with the conflicts of tokens that became known, after they were recorded.
+    /// Called with new token conflicts, after they were recorded.
     private let onTokenConflict: @Sendable (TokenConflict) -> Void
     /// Called with the products of non-renewing subscriptions that were granted without an end, after they were
     /// recorded.
     private let onUnknownLength: @Sendable (String) -> Void
 
-    /// Opens a ledger, and changes its tables if an older version made them.
+    /// Opens a ledger, and upgrades the tables of an older version.
     ///
     /// - Parameters:
-    ///   - location: The path of a file of SQLite, or the `postgresql:` URI of a database.
+    ///   - location: The path of an SQLite file, or the `postgresql:` URI of a database.
     ///   - policy: What the ledger grants.
-    ///   - onTokenConflict: Called on any thread when a transaction became known that has the token of another account
-    ///     than the owner's.
+    ///   - onTokenConflict: Called on any thread if a transaction has the token of an account other than the owner.
     ///   - onUnknownLength: Called on any thread with the product of a non-renewing subscription that was granted
-    ///     without an end: ``LedgerPolicy/productTypes`` does not state its length.
-    /// - Throws: `no-ledger` if there is none. In a new one, everything that was granted before could be claimed again:
-    ///   restore a back-up instead.
+    ///     without an end, because ``LedgerPolicy/productTypes`` lacks its length.
+    /// - Throws: `no-ledger` if there is none. Restore a backup: in a new ledger, everything that was granted before
+    ///   could be claimed again.
     @available(*, noasync)
     public convenience init(
         _ location: String, policy: LedgerPolicy = LedgerPolicy(),
@@ -51,16 +50,15 @@ public final class PurchaseLedger: Sendable {
 
     /// Makes a new, empty ledger, and opens it.
     ///
-    /// Call it once, when you install the program, and not where the program starts: see
+    /// Call it once, when you install the program, not each time it starts: see
     /// `init(_:policy:onTokenConflict:onUnknownLength:)`.
     ///
     /// - Parameters:
-    ///   - location: The path of a file of SQLite, or the `postgresql:` URI of a database.
+    ///   - location: The path of an SQLite file, or the `postgresql:` URI of a database.
     ///   - policy: What the ledger grants.
-    ///   - onTokenConflict: Called on any thread when a transaction became known that has the token of another account
-    ///     than the owner's.
+    ///   - onTokenConflict: Called on any thread if a transaction has the token of an account other than the owner.
     ///   - onUnknownLength: Called on any thread with the product of a non-renewing subscription that was granted
-    ///     without an end: ``LedgerPolicy/productTypes`` does not state its length.
+    ///     without an end, because ``LedgerPolicy/productTypes`` lacks its length.
     /// - Throws: `ledger-exists` if there is one.
     @available(*, noasync)
     public convenience init(
@@ -75,8 +73,8 @@ public final class PurchaseLedger: Sendable {
 
     /// Opens a ledger.
     ///
-    /// - Parameter asItIs: Whether nothing is made or changed, not even the numbers of accounts.
-    /// - Throws: If it is opened as it is: `older-schema` if its tables would have to be changed.
+    /// - Parameter asItIs: Whether to change nothing, not even the floor of event numbers.
+    /// - Throws: `older-schema` if `asItIs` is `true` and the tables must be upgraded.
     package convenience init(_ location: String, policy: LedgerPolicy, asItIs: Bool) throws(LedgerError) {
         let opening = asItIs ? LedgerOpening.asItIs : .existing
         try self.init(LedgerLocation(location).open(opening), policy, opening)
@@ -94,7 +92,7 @@ public final class PurchaseLedger: Sendable {
         settleMigrated(opened.migrated, at: now)
     }
 
-    /// Takes what was opened, without waiting.
+    /// Takes an opened store, without waiting.
     init(
         _ store: any LedgerStore, _ policy: LedgerPolicy, _ opened: Opened,
         _ onTokenConflict: @escaping @Sendable (TokenConflict) -> Void,
@@ -106,11 +104,11 @@ public final class PurchaseLedger: Sendable {
         (upgrade, firstFloor) = (opened.upgrade, opened.firstFloor)
     }
 
-    /// What was found, or made, when a store was opened.
+    /// The result of opening a store.
     struct Opened {
         fileprivate let upgrade: (found: Int, now: Int)?
         fileprivate let firstFloor: Int64
-        /// What an older version granted and this one corrects.
+        /// The grants of an older version to correct.
         let migrated: [SQLRow]
 
         init(
@@ -137,9 +135,9 @@ public final class PurchaseLedger: Sendable {
         }
     }
 
-    /// Makes the file of SQLite complete: what is in its log is moved into it. A database elsewhere needs nothing.
+    /// Moves the changes in SQLite's log into its file. Does nothing for PostgreSQL.
     ///
-    /// Call it when the program ends. Nothing is lost without it, unless somebody then copies the file alone.
+    /// Call it when the program ends. Without it, a copy of the file alone lacks the latest changes.
     ///
     /// - Throws: `store-unavailable` also if another process reads or writes for as long as SQLite waits.
     @available(*, noasync)
@@ -152,21 +150,21 @@ public final class PurchaseLedger: Sendable {
 
     // MARK: Evidence
 
-    /// Redeems all purchases of evidence for an account.
+    /// Redeems all purchases in evidence for an account.
     ///
-    /// The account becomes the owner of those that nobody has submitted before, and of their renewals. A purchase
-    /// is granted if it gives access now.
+    /// The account becomes the owner of those that have none, and of their renewals. A purchase is granted if it gives
+    /// access now.
     ///
     /// - Parameters:
-    ///   - evidence: What the client sent, verified.
+    ///   - evidence: The client's verified evidence.
     ///   - account: The account that your backend has authenticated, 1 to 255 bytes. Never take it from the device
     ///     alone.
-    ///   - accountToken: The `appAccountToken` with which the app buys for this account; `nil` not to compare it. A
-    ///     purchase with another token does not become the account's, nor does one without a token if another
-    ///     transaction of it, or of its renewals, has another token.
-    ///   - idempotencyKey: A text of 1 to 255 bytes that is the same when the request is sent again; `nil` for none.
-    ///     The same key gets the same answer if the account had everything that it submitted. Otherwise the request is
-    ///     decided anew, since its outcomes can change for the better.
+    ///   - accountToken: The `appAccountToken` that the app uses for this account, or `nil` to compare none. The
+    ///     account can't claim a purchase with another token, or one without a token if another transaction of its
+    ///     lineage has another token.
+    ///   - idempotencyKey: A text of 1 to 255 bytes that is the same when the request is sent again, or `nil` for none.
+    ///     The same key gets the same answer if the account had everything that it submitted. Otherwise, the request is
+    ///     decided again, because its outcomes can improve.
     ///   - now: The date of the request.
     /// - Throws: `idempotency-key-reused` if the key belongs to a request of the account for other transactions. The
     ///   evidence is still recorded, but the account claims nothing.
@@ -180,9 +178,9 @@ public final class PurchaseLedger: Sendable {
             at: now)
     }
 
-    /// Redeems several transactions as one piece of evidence: the tokens of all of them count for each.
+    /// Redeems several transactions as one piece of evidence, so that the tokens of all apply to each.
     ///
-    /// - Parameter related: Transactions that count, too, and that the account does not submit.
+    /// - Parameter related: Transactions that also count, but that the account doesn't submit.
     package func redeem(
         _ transactions: [Verified<TransactionInfo>], with related: [Verified<TransactionInfo>], for account: String,
         at now: Instant
@@ -215,7 +213,7 @@ public final class PurchaseLedger: Sendable {
         return answer
     }
 
-    /// Records a notification of Apple's server: refunds, reversals, renewals, grace periods, whatever its type.
+    /// Records a notification from Apple's server, of any type: refunds, reversals, renewals, grace periods.
     ///
     /// Notifications may arrive in any order and any number of times. One about purchases that nobody has submitted
     /// is kept for when somebody does. One that names neither an app nor an environment, such as `UNCLAIM_SEATS`,
@@ -224,8 +222,8 @@ public final class PurchaseLedger: Sendable {
     /// - Parameters:
     ///   - notification: The verified notification.
     ///   - now: The date it arrived.
-    /// - Returns: The events that it caused, of each account in their order; empty if it changed nothing, or was
-    ///   recorded before. ``EventDelivery`` delivers them, too.
+    /// - Returns: The events that it caused, in order for each account; none if it changed nothing, or was recorded
+    ///   before. ``EventDelivery`` delivers them, too.
     @discardableResult
     @available(*, noasync)
     public func record(
@@ -262,11 +260,10 @@ public final class PurchaseLedger: Sendable {
 
     // MARK: Inquiries
 
-    /// Returns what an account is entitled to at a date, by all evidence about the purchases that it owns or was
-    /// granted.
+    /// Returns an account's entitlements at a date, by all evidence of the purchases that it owns or was granted.
     ///
-    /// Purchases of products that are not for sale, and those that an operator took back, are not among them. Purchases
-    /// that they replaced stay ended.
+    /// The result excludes products that are not for sale, and purchases that an operator revoked. Purchases that they
+    /// replaced stay ended.
     ///
     /// - Parameters:
     ///   - account: The account.
@@ -278,7 +275,7 @@ public final class PurchaseLedger: Sendable {
     ) throws(LedgerError) -> Entitlements {
         try LedgerText.check(account, "account")
         return try store.read { (connection) throws(LedgerError) in
-            // All of a lineage is in one environment.
+            // A lineage has one environment.
             let rows = try connection.run(
                 """
                 SELECT id FROM families WHERE id IN (\(Self.lineagesOfAccount))
@@ -304,17 +301,16 @@ public final class PurchaseLedger: Sendable {
         }
     }
 
-    /// Returns the account that was granted the purchase of a transaction or, if nobody was, that owns it; `nil` if
-    /// nobody does.
+    /// Returns the account that was granted the purchase of a transaction. Without a grant, returns the owner, or `nil`
+    /// if there is none.
     ///
-    /// A restored copy is the purchase that it restores, and a renewal has the owner of its subscription. The ledger
-    /// knows a transaction by evidence or a notification of it: record what you ask about first.
-    ///
+    /// A restored copy counts as the purchase that it restores, and a renewal has the owner of its subscription. The
+    /// ledger knows only transactions in recorded evidence or notifications, so record them first.
     /// - Parameters:
     ///   - transactionID: The id of any transaction of the purchase.
     ///   - environment: The environment of the purchase.
     ///   - bundleID: The app's bundle id.
-    /// - Returns: The account. Of a deleted one, the name that `deleteAccount(_:at:)` returned.
+    /// - Returns: The account. For a deleted one, the name that `deleteAccount(_:at:)` returned.
     @available(*, noasync)
     public func owner(
         of transactionID: String, in environment: AppStoreEnvironment = .production, bundleID: String
@@ -338,7 +334,7 @@ public final class PurchaseLedger: Sendable {
                 """, key.columns)
             guard let row = found.first, let owner = try row.optionalText(0) else { return nil }
             guard try row.integer(2) > 0 else { return owner }
-            // Of two lineages that turned out to be one, each account keeps what it was granted.
+            // After lineages were joined, each account keeps its grants.
             guard let lineage = try connection.lineages([row.integer(1)]).first else { return owner }
             let items = policy.rules.entitlements(of: [lineage], at: policy.surroundings.date()).items.compactMap {
                 item in

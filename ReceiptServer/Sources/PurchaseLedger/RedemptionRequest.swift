@@ -5,27 +5,27 @@ import StrictText
 struct RedemptionRequest: Sendable {
     let submission: Submission
     let claim: Claim
-    /// With an idempotency key.
+    /// Set with an idempotency key.
     let answered: AnsweredRequest?
     let policy: LedgerPolicy
     let now: Instant
-    /// The number of the import whose line it is: the backend knows what it grants.
+    /// The id of the import whose line this is. The backend already knows its grants.
     var `import`: Int64?
 
-    /// Requests that were decided one after the other.
+    /// The result of deciding several requests.
     private struct Decided {
         var lineages: Lineages
         var effects = LedgerDecision.Effects()
-        /// What is answered, but for its number; `nil` for a request whose idempotency key belongs to another.
+        /// The answers, without their numbers; `nil` if the idempotency key belongs to another request.
         var answers: [(redemption: Redemption?, isRepeated: Bool)] = []
     }
 
-    /// Answers requests that have no transaction, and no idempotency key of an account, in common, as if one ran after
-    /// the other: one load, a decision for each, one write.
+    /// Answers requests as if one ran after the other: one load, a decision for each, one write. They must share no
+    /// transaction, and no idempotency key of an account.
     ///
-    /// All locks are taken before, and in the order of ``LineageLoader``, or two groups could wait for each other.
+    /// Takes all locks first, in the order of ``LineageLoader``. Otherwise, two groups could deadlock.
     ///
-    /// - Returns: The answers; `nil` for a request whose idempotency key belongs to another.
+    /// - Returns: The answers, or `nil` if the idempotency key belongs to another request.
     /// - Throws: A conflict also if two requests are about one lineage. Run them alone.
     static func answer(
         _ requests: [RedemptionRequest], _ connection: any SQLConnection
@@ -44,7 +44,7 @@ struct RedemptionRequest: Sendable {
         let redemptions = zip(decided.answers, numbers).map { answer, number in
             answer.redemption?.numbered(answer.isRepeated ? nil : number)
         }
-        // A new row waits for another transaction that has the same key: this is a lock, too.
+        // Inserting a row waits for a transaction with the same key, so it is a lock, too.
         let recorded = zip(requests, redemptions).compactMap { request, redemption in
             request.answered.map { (request, $0, redemption) }
         }
@@ -53,13 +53,13 @@ struct RedemptionRequest: Sendable {
         return redemptions
     }
 
-    /// What a snapshot answers.
+    /// An answer from a snapshot.
     struct Look {
         /// `nil` if the idempotency key belongs to another request.
         let redemption: Redemption?
     }
 
-    /// Answers from a snapshot: nothing is locked, and nobody waits for a disk.
+    /// Answers from a snapshot, without waiting for a lock or the disk.
     ///
     /// The contents of a snapshot are durable. Anything else that happens meanwhile counts as later, because the
     /// answer's number comes from the same snapshot.
@@ -87,7 +87,7 @@ struct RedemptionRequest: Sendable {
         var decided = Decided(lineages: loaded.gathered)
         var records = loaded.answers[...]
         for (request, numbers) in zip(requests, loaded.numbers) {
-            // What the evidence says counts, whatever the answer is.
+            // The evidence counts, whatever the answer is.
             var decision = LedgerDecision(
                 request.submission, about: numbers, in: decided.lineages, request.policy.rules, .redeem,
                 import: request.import, at: request.now)
@@ -113,8 +113,8 @@ struct RedemptionRequest: Sendable {
 }
 
 extension Redemption {
-    /// Whether it is to be recorded for its idempotency key: it cannot change for the better. Evidence without
-    /// purchases, such as a new receipt, can have some later.
+    /// Whether to record the answer for its idempotency key, because it can't improve. Evidence without purchases, such
+    /// as a new receipt, can have some later.
     fileprivate var isRecordable: Bool {
         !isRepeated && !outcomes.isEmpty
             && outcomes.allSatisfy { $0.outcome == .granted || $0.outcome == .alreadyYours }

@@ -1,10 +1,9 @@
 import AppStoreReceipt
 
 extension SQLConnection {
-    /// Stores that a notification has arrived, whatever its type; returns whether it is the first time.
+    /// Records the arrival of a notification of any type. Returns whether it is the first time.
     ///
-    /// What it says about a purchase is in the evidence. Of a notification without one, the payload is kept, so that
-    /// nothing is lost of a type that Apple adds.
+    /// Its purchase is stored as evidence. Without one, the payload is kept, so that no data of a new type is lost.
     func isNew(
         _ notification: VerifiedNotification, _ purchase: Purchase?, at now: Instant
     ) throws(LedgerError) -> Bool {
@@ -12,7 +11,7 @@ extension SQLConnection {
         guard let uuid = payload.notificationUUID, LedgerText.isStorable(uuid),
             let type = payload.type?.rawValue, LedgerText.isStorable(type)
         else {
-            // It has no name under which to store it. Its statements about purchases still count.
+            // It has no key to store it under. Its purchases still count.
             return true
         }
         let environment = SQLValue.text(payload.environment?.rawValue ?? "")
@@ -29,7 +28,7 @@ extension SQLConnection {
         return !rows.isEmpty
     }
 
-    /// Returns whether a notification has arrived before. One without a UUID has no name under which it is known.
+    /// Returns whether a notification has arrived before. One without a UUID can't be recognized.
     func isKnown(_ notification: VerifiedNotification) throws(LedgerError) -> Bool {
         let payload = notification.notification.payload
         guard let uuid = payload.notificationUUID, LedgerText.isStorable(uuid) else { return false }
@@ -42,7 +41,7 @@ extension SQLConnection {
         ).isEmpty
     }
 
-    /// Settles what a notification says.
+    /// Settles a notification.
     func settle(
         _ notification: VerifiedNotification, _ submission: Submission, _ policy: LedgerPolicy,
         _ cause: LedgerEvent.Cause, at now: Instant
@@ -55,8 +54,8 @@ extension SQLConnection {
         }
     }
 
-    /// Asks for a notification about the same request for a refund that Apple signed later; `nil` if it is about none.
-    /// It is asked while the lineage is locked: otherwise another one could be recorded meanwhile.
+    /// Returns the query for a later-signed notification about the same refund request, or `nil` if this one is about
+    /// none. Run it while the lineage is locked: otherwise, another could be recorded meanwhile.
     func newerAboutRefund(
         _ notification: VerifiedNotification, _ submission: Submission, _ policy: LedgerPolicy
     ) -> SQLStatement? {

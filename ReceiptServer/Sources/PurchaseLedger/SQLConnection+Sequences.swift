@@ -1,16 +1,16 @@
 import AppStoreReceipt
 
-/// The numbers by which a backend sees what is older, of whatever order its messages arrive in.
+/// The numbers that show a backend what is older, in whatever order messages arrive.
 ///
-/// An event has a greater number than the account's last one, than the floor, and at least the milliseconds since 1970.
-/// An answer has the number of the account's last event, or the floor if that is greater. The floor is raised when a
+/// An event's number is greater than the account's last one and the floor, and at least the milliseconds since 1970. An
+/// answer has the number of the account's last event, or the floor if that is greater. The floor is raised when a
 /// ledger is opened, so that events after a restored backup are newer than all events before, and when an account is
-/// forgotten, so that the account can return.
+/// deleted, so that the account can return.
 extension SQLConnection {
-    /// Raises the floor above what it was, and to at least a number.
+    /// Raises the floor, to at least a number.
     ///
-    /// Waits for transactions that have taken a number below it. Otherwise an answer that does not know their events
-    /// would have the greater number.
+    /// Waits for transactions that have taken a lower number. Otherwise, an answer without their events would have a
+    /// greater number.
     func raiseSequenceFloor(to number: Int64) throws(LedgerError) {
         for lock in dialect.floorLock { try run(lock) }
         try run(
@@ -24,8 +24,8 @@ extension SQLConnection {
         return try row.integer(0)
     }
 
-    /// Returns the number of an answer to an account. It is read while the lineages of the answer are locked: an event
-    /// that changes what the answer says has a greater number.
+    /// Returns the number of an answer to an account. Call it while the lineages of the answer are locked, so that an
+    /// event that changes the answer has a greater number.
     func sequence(of account: String) throws(LedgerError) -> Int64 {
         try SQLStatement.sequence(run([SQLStatement.sequence(of: account)])[0])
     }
@@ -46,9 +46,8 @@ extension SQLStatement {
         return max(floor, try row.integer(1))
     }
 
-    /// Takes consecutive numbers for this many events of each account, and has the events sent after those already
-    /// pending. Its rows are the accounts and the last numbers. The accounts are locked in their order until the end of
-    /// the transaction.
+    /// Takes this many consecutive numbers for each account, and schedules the events after the pending ones. Returns
+    /// the accounts and their last numbers. Locks the accounts, in order, until the end of the transaction.
     static func takingSequences(
         _ count: Int, of accounts: [String], at now: Instant, _ dialect: SQLDialect
     ) -> SQLStatement {

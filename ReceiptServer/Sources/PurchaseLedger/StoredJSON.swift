@@ -2,8 +2,8 @@
 import FoundationEssentials
 import StrictText
 
-/// The JSON in the tables. Purchases, renewals and arrays of strings, which a grant reads and writes, have the
-/// library's own coder, which is many times as fast as Foundation's.
+/// The JSON in the tables. Purchases, renewals and arrays of strings, which each grant reads and writes, use the
+/// library's own coder: Foundation's is many times slower.
 enum StoredJSON {
     static func encode(_ purchase: Purchase) -> String { purchase.storedJSON }
 

@@ -1,6 +1,6 @@
 package import Instants
 
-/// What the ledger takes from the machine. A simulation replaces all of it, so that a seed repeats a history.
+/// The clock and random numbers. A simulation replaces them, so that a seed reproduces a history.
 package struct Surroundings: Sendable {
     /// The date. It can move in both directions when the clock is set.
     package var date: @Sendable () -> Instant = { .now }
@@ -11,7 +11,7 @@ package struct Surroundings: Sendable {
 
     package init() {}
 
-    /// 128 random bits: an id stays unique after a restored back-up.
+    /// 128 random bits, so ids stay unique after a restored backup.
     func makeID() -> String {
         (0..<2).map { _ in
             let digits = String(random(), radix: 16)

@@ -1,14 +1,14 @@
 package import AppStoreReceipt
 
-/// The forms of the transaction ids that Apple has used. An id without a signature must have one of them: in a table
-/// that a spreadsheet saved, it can be `3.4E+14`, which is many purchases or none.
+/// The forms of the transaction ids that Apple has used. An unsigned id must have one of them: a spreadsheet can save
+/// it as `3.4E+14`, which is many purchases or none.
 package enum TransactionIDForm: CaseIterable {
-    /// StoreKit's `Transaction.id` is a `UInt64`, and the App Store Server API has it as a text. In receipts since
-    /// 2010, production's have 14 or 15 digits, and the sandbox's 16, beginning with 1000000 or 2000000;
-    /// `appTransactionId`, which Apple takes in their place, has 18.
+    /// StoreKit's `Transaction.id` is a `UInt64`, and a string in the App Store Server API. In receipts since 2010,
+    /// production ids have 14 or 15 digits, and sandbox ids 16, beginning with 1000000 or 2000000. `appTransactionId`,
+    /// which Apple accepts in their place, has 18.
     case number
-    /// StoreKit Testing in Xcode, and local tests of StoreKit 2, count from 0. The receipts that Apple's server
-    /// libraries have as examples begin so.
+    /// StoreKit Testing in Xcode, and local tests of StoreKit 2, count from 0. So do the example receipts of Apple's
+    /// server libraries.
     case count
 
     /// The environments whose ids have this form.
@@ -41,6 +41,6 @@ package enum TransactionIDForm: CaseIterable {
         }
     }
 
-    /// What an id must be.
+    /// A valid id, in words.
     package static let words = "1 to \(maximumDigitCount) digits without a leading zero"
 }

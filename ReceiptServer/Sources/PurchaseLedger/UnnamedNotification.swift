@@ -1,8 +1,8 @@
 package import AppStoreReceipt
 import StrictText
 
-/// A notification of Apple's server that names neither an app nor an environment, such as `UNCLAIM_SEATS`. It grants
-/// and takes back nothing: whose the claims are, only the server knows that made them.
+/// A notification from Apple's server that names neither an app nor an environment, such as `UNCLAIM_SEATS`. It grants
+/// and revokes nothing: only the server that made the claims knows whose they are.
 package struct UnnamedNotification: Sendable {
     package let uuid: String
     package let type: String
@@ -10,10 +10,10 @@ package struct UnnamedNotification: Sendable {
     package let receivedAt: Instant
     /// The first of the claims that ended, at most ``maximumClaimCount``.
     package let claims: [String]
-    /// The number of all of them.
+    /// The total number.
     package let claimCount: Int64
 
-    /// Any developer can have Apple sign such a notification to any URL: what is kept is bounded.
+    /// Limits, because Apple signs such a notification for any developer, to any URL.
     package static let maximumCount = 1000
     package static let maximumClaimCount = 100
     package static let age = Duration.seconds(30 * 86400)
@@ -41,7 +41,7 @@ extension VerifiedNotification {
 extension SQLConnection {
     /// Keeps a notification that names neither an app nor an environment, while there is room.
     ///
-    /// - Returns: Whether it was not kept before, and is now.
+    /// - Returns: Whether it is new and was kept.
     func keepUnnamed(_ notification: VerifiedNotification, at now: Instant) throws(LedgerError) -> Bool {
         guard let uuid = notification.notificationUUID, LedgerText.isStorable(uuid),
             let type = notification.type?.rawValue, LedgerText.isStorable(type)
@@ -53,7 +53,7 @@ extension SQLConnection {
                 >= UnnamedNotification.maximumCount
         }
         if try isFull() { return false }
-        // One at a time, so that there are never more.
+        // Lock, so that the limit is never exceeded.
         _ = try run("SELECT floor FROM sequence_floor\(dialect.rowLock)")
         if try isFull() { return false }
         let claims = notification.unclaimInfo?.unclaimSeatIDs ?? []

@@ -105,8 +105,8 @@ public struct ImportProgress: Sendable, Equatable {
     public var addedCount: Int64 = 0
     /// The number of lines that granted nothing new.
     public var knownCount: Int64 = 0
-    /// The number of lines that contradict the ledger. Of such a line, evidence is applied except for purchases that
-    /// belong to another account; anything else isn't applied at all.
+    /// The number of lines that contradict the ledger. If an account can't claim some purchases in evidence, the others
+    /// are applied. Any other such line changes nothing.
     public var conflictCount: Int64 = 0
     /// The number of lines that can't be read, or contain evidence that isn't accepted.
     public var faultCount: Int64 = 0

@@ -112,8 +112,8 @@ extension SpentTransaction {
         var all: [String] { [original].compactMap(\.self) + others }
     }
 
-    /// Returns the contradictions of the line. If imported data and signed evidence differ, which was reported when it
-    /// became known, the line must agree with one of them.
+    /// Returns the contradictions of the line. If imported data and signed evidence differ, which has already been
+    /// reported, the line must agree with one of them.
     ///
     /// - Parameters:
     ///   - known: The data about its transaction.

@@ -137,8 +137,8 @@ extension HistoryCheckpoint {
         .seconds((app.environment == .production ? 179 : 29) * 86_400)
     }
 
-    /// Drops dates that a clock recorded while it was ahead, because it is unknown when they were true. A checkpoint
-    /// from another server can be slightly ahead, by less than any overlap.
+    /// Drops dates that a fast clock recorded, because the true ones are unknown. A checkpoint from another server can
+    /// be slightly ahead, by less than any overlap.
     private mutating func forgetFuture(at now: Instant) {
         let latest = now + .seconds(3600)
         if let date = completeUntil, date > latest { completeUntil = nil }

@@ -166,7 +166,7 @@ struct NewInquiry {
 }
 
 extension InquiryPolicy {
-    /// Returns what is to be asked after a decision.
+    /// Returns the inquiries after a decision.
     func inquiries(
         after effects: LedgerDecision.Effects, _ cause: LedgerEvent.Cause, _ surroundings: Surroundings, at now: Instant
     ) -> [NewInquiry] {
@@ -184,8 +184,8 @@ extension InquiryPolicy {
     static let refundTime = Duration.seconds(90 * 86_400)
     package static let refundInterval = Duration.seconds(7 * 86_400)
 
-    /// Returns the inquiries that confirm a purchase that was just granted. There is one row, unless a notification has
-    /// mentioned the purchase: then only the second inquiry is made.
+    /// Returns the inquiries that confirm a purchase that was just granted: at most two, which share a row. If a
+    /// notification has mentioned the purchase, only the second is made.
     func confirmations(
         of key: TransactionKey, _ cause: LedgerEvent.Cause, _ surroundings: Surroundings, at now: Instant
     ) -> [NewInquiry] {

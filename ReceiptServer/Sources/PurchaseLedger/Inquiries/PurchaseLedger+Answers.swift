@@ -1,8 +1,7 @@
 package import AppStoreReceipt
 import StrictText
 
-/// Answers from the App Store, which count like any other evidence. They make nobody the owner of a purchase, unless
-/// its token does.
+/// Answers from the App Store, which count like any other evidence. They give a purchase an owner only by its token.
 extension PurchaseLedger {
     /// Records the signed parts of an answer.
     ///
@@ -103,7 +102,7 @@ extension PurchaseLedger {
                     before, about: loaded.numbers[0], in: lineages, policy.rules, .reconciliation, at: now)
                 decision.settle()
                 lineages = decision.lineages
-                // What the first took away is not taken twice, and its renewal information counts for both.
+                // The first decision revoked the lost grants. Its renewal information counts for both.
                 lineages.structure.lost.removeAll { loaded.numbers[0].contains($0.lineage) }
                 last = Submission(submission.purchases.map(\.signed), before.renewals + submission.renewals)
             }

@@ -24,7 +24,7 @@ extension SQLConnection {
         }
     }
 
-    /// Whether nothing would be written about an inquiry: what is disputed has one already, or had one.
+    /// Returns whether a disputed transaction already has an inquiry, or had one recently.
     func isAsked(_ inquiry: NewInquiry, at now: Instant) throws(LedgerError) -> Bool {
         guard inquiry.reason == .disputed else { return false }
         return try run([

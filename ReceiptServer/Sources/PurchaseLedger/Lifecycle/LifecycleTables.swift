@@ -1,10 +1,10 @@
 import AppStoreReceipt
 
-/// What version 6 adds for lifecycle events.
+/// Version 6's changes for lifecycle events.
 enum LifecycleTables {
     static func statements(_ dialect: SQLDialect) -> [String] {
         [
-            // When an event that waits for no other is due, or when its lease ends; its state is `urgent` until then.
+            // When an `urgent` event, which waits for no other, is due, or when its lease ends.
             "ALTER TABLE outbox ADD COLUMN due_at BIGINT",
             "CREATE INDEX outbox_urgent ON outbox (due_at) WHERE state = 'urgent'",
             "CREATE INDEX outbox_urgent_of_account ON outbox (account, sequence) WHERE state = 'urgent'",

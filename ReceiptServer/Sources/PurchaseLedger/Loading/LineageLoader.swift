@@ -3,25 +3,24 @@ import StrictText
 
 /// Loads the lineages that submissions are about. Decisions load them in no other way.
 ///
-/// Locks are taken in one order everywhere, so that two transactions never wait for each other: the names of the
-/// accounts that ask, lineages by their number, tokens by their bytes, new identifiers by their bytes, then accounts.
+/// All transactions take locks in the same order, so that they can't deadlock: the names of the requesting accounts,
+/// lineages by number, token locks by number, new identifiers by bytes, then accounts.
 struct LineageLoader {
     let connection: any SQLConnection
     let submissions: [Submission]
     let policy: LedgerPolicy
     let now: Instant
-    /// Lineages that are loaded, too.
+    /// Other lineages to load.
     var numbers: [Int64] = []
-    /// Whether tokens are read, and locked.
+    /// Whether to read and lock tokens.
     var readsTokens = true
-    /// Whether all of each lineage is loaded, also where a part would decide.
+    /// Whether to load whole lineages, even where a part would decide.
     var isWhole = false
-    /// The token that is to be an account's.
+    /// The token to register for an account.
     var registration: TokenRegistration?
     /// Other statements to run in the same round trip.
     var statements: [SQLStatement] = []
 
-    /// What the tables have.
     struct Loaded {
         /// As they are stored.
         let stored: Lineages
@@ -29,18 +28,18 @@ struct LineageLoader {
         let gathered: Lineages
         /// The lineages that each submission is about.
         let numbers: [[Int64]]
-        /// The rows of what was asked besides.
+        /// The rows of ``statements``.
         let answers: [[SQLRow]]
     }
 
     private var dialect: SQLDialect { connection.dialect }
     private var usesTokens: Bool { policy.orders != nil || registration != nil }
 
-    /// What identifiers say before anything is locked.
+    /// The identifiers found before locking.
     private struct Found {
         var identifiers: [TransactionKey: Int64] = [:]
         var members: Set<Int64> = []
-        /// The original transactions of those that are divided.
+        /// The original transactions of divided lineages.
         var divided: [Int64: TransactionKey] = [:]
     }
 
@@ -70,7 +69,7 @@ struct LineageLoader {
 
     /// Loads lineages without locks, from a snapshot.
     ///
-    /// - Returns: `nil` if something would have to be recorded in any case.
+    /// - Returns: `nil` if something must be recorded.
     func look() throws(LedgerError) -> Loaded? {
         let keys = try keys()
         // PostgreSQL answers everything in one round trip. SQLite has no round trips, so don't ask what a new purchase
@@ -92,7 +91,7 @@ struct LineageLoader {
         guard gathering.splits.isEmpty, gathering.renamed.isEmpty,
             gathering.keys.allSatisfy({ gathering.identifiers[$0] != nil })
         else { return nil }
-        // The original transaction that a receipt gives to a member's does not count.
+        // Ignore the original transaction that a receipt names for a member.
         let counting = Set(gathering.keys.compactMap { gathering.identifiers[$0] })
         stored.byID = stored.byID.filter { counting.contains($0.key) }
         var answers = Array(rows.suffix(early.count))
@@ -125,7 +124,7 @@ struct LineageLoader {
         Dictionary(grouping: keys) { App(environment: $0.environment, bundleID: $0.bundleID) }
     }
 
-    /// The keys of the submissions, and the original transactions that renewal information without a purchase is about.
+    /// Returns the keys of the submissions, and those of the subscriptions in renewal information without a purchase.
     /// It names no app; the id is unique in an environment.
     private func keys() throws(LedgerError) -> Set<TransactionKey> {
         var keys: Set<TransactionKey> = []
@@ -150,7 +149,7 @@ struct LineageLoader {
         return keys
     }
 
-    /// - Returns: The rows of other statements.
+    /// - Returns: The rows of `others`.
     private func find(
         _ keys: Set<TransactionKey>, _ found: inout Found, and others: [SQLStatement] = []
     ) throws(LedgerError) -> [SQLRow] {
@@ -171,7 +170,7 @@ struct LineageLoader {
 
     private func add(_ row: SQLRow, to lineages: inout Lineages) throws(LedgerError) {
         let id = try row.integer("id")
-        // Each row of a lineage repeats it.
+        // Each row repeats the lineage.
         if lineages.byID[id] == nil { lineages.byID[id] = try Lineage(row) }
         guard try !row.isNull("transaction_id") else { return }
         let key = try row.transactionKey
@@ -179,11 +178,11 @@ struct LineageLoader {
         lineages.identifiers[key] = id
     }
 
-    /// Reads lineages, and locks them: all of each, or the parts that decide.
+    /// Reads lineages, whole or only the parts that decide, and may lock them.
     private func read(
         _ ids: [Int64], _ found: Found, _ gathering: Gathering, isLocking: Bool
     ) throws(LedgerError) -> (Lineages, answers: [[SQLRow]]) {
-        // A lifecycle and tokens are those of a whole subscription.
+        // Lifecycles and tokens depend on the whole subscription.
         let parts = isWhole || usesTokens || policy.lifecycleEvents ? [] : partSelections(found, gathering)
         let whole = ids.filter { id in !parts.contains { $0.lineage == id } }
         let lock = LineageStatements.lineages(ids, dialect, isLocking: isLocking)
@@ -201,7 +200,7 @@ struct LineageLoader {
             let lineage = try Lineage(row)
             lineages.byID[lineage.id] = lineage
         }
-        // One was joined with another after its identifiers were read.
+        // A lineage was joined with another after its identifiers were read.
         guard lineages.byID.count == ids.count else { throw .conflict }
         try Self.read(next(3), into: &lineages.byID)
         try read(next(renewals.count), &lineages)
@@ -209,7 +208,7 @@ struct LineageLoader {
         return (lineages, Array(rows))
     }
 
-    /// - Parameter answers: Those of ``LineageStatements/contents(_:_:)``.
+    /// - Parameter answers: Rows of ``LineageStatements/contents(_:_:)``.
     fileprivate static func read(
         _ answers: ArraySlice<[SQLRow]>, into lineages: inout [Int64: Lineage]
     ) throws(LedgerError) {
@@ -265,7 +264,7 @@ extension SQLConnection {
 // MARK: - Large subscriptions
 
 extension LineageLoader {
-    /// Returns which parts of divided subscriptions to load, unless a submission may join them with others.
+    /// Returns the parts to load of divided subscriptions that no submission may join with other lineages.
     private func partSelections(_ found: Found, _ gathering: Gathering) -> [PartSelection] {
         // A grace period can reach into any part.
         guard !found.divided.isEmpty, gathering.renamed.isEmpty,
@@ -287,7 +286,7 @@ extension LineageLoader {
             .compactMap { id, original in PartSelection(id, original, submitted[id] ?? [], at: now) }
     }
 
-    /// Loads the parts that decide, or the whole where it does.
+    /// Loads the parts that decide, or the whole if all do.
     private func readParts(
         _ selections: [PartSelection], _ answers: ArraySlice<[SQLRow]>, into lineages: inout Lineages, isLocking: Bool
     ) throws(LedgerError) {
@@ -308,7 +307,7 @@ extension LineageLoader {
             }
             answers = answers.dropFirst(count)
         }
-        // What only changes of the division need.
+        // Rows needed only to change the division.
         let divided =
             isLocking ? lineages.byID.values.filter { $0.division != nil && loads[$0.id] == nil }.map(\.id) : []
         var queries = whole.isEmpty ? [] : LineageStatements.contents(whole, dialect)
@@ -341,7 +340,7 @@ extension LineageLoader {
 
 // MARK: - Tokens
 
-/// A token that is to be an account's.
+/// A token to register for an account.
 struct TokenRegistration {
     let token: AppAccountToken
     let account: String
@@ -350,7 +349,7 @@ struct TokenRegistration {
 }
 
 extension LineageLoader {
-    /// Reads the accounts of the tokens of lineages and of what is submitted.
+    /// Reads the accounts of the tokens in lineages and submissions.
     ///
     /// Readers of a token and its registration exclude each other. Otherwise, a purchase could be noted as waiting just
     /// after its token was registered.

@@ -23,8 +23,8 @@ enum LineageStatements {
         """
     }
 
-    /// One statement for all lineages of some transactions of an app. Of a subscription that is divided, only the
-    /// lineage is found.
+    /// One statement for all lineages of some transactions of an app. A divided subscription has a row without
+    /// contents.
     static func whole(
         of transactions: [UTF8Bytes], in environment: AppStoreEnvironment, _ bundleID: UTF8Bytes, _ dialect: SQLDialect
     ) -> SQLStatement {
@@ -64,7 +64,7 @@ enum LineageStatements {
                 + " ORDER BY id\(isLocking ? dialect.rowLock : "")", oneOf: ids.map(SQLValue.integer), dialect)
     }
 
-    /// What is known of lineages, by their numbers.
+    /// The contents of lineages.
     static func contents(_ ids: [Int64], _ dialect: SQLDialect) -> [SQLQuery] {
         let renewals = """
             SELECT DISTINCT identifiers.family_id, renewals.renewal FROM identifiers
@@ -78,7 +78,7 @@ enum LineageStatements {
         }
     }
 
-    /// What is known of some parts of a divided subscription.
+    /// The contents of some parts of a divided subscription.
     static func contents(_ id: Int64, parts: [Int64], _ dialect: SQLDialect) -> [SQLQuery] {
         [evidence(of: "periods"), grants(of: "periods")].map {
             SQLQuery(
@@ -102,7 +102,7 @@ enum LineageStatements {
         """
     }
 
-    /// What is stored about the renewal of a subscription.
+    /// The stored renewal information of a subscription.
     static func renewal(_ key: RenewalKey) -> SQLStatement {
         SQLStatement(
             "SELECT renewal FROM renewals WHERE environment = $1 AND original_transaction_id = $2",
@@ -162,8 +162,7 @@ extension Lineage {
         grants[key] = grant
     }
 
-    /// Adds what a row of ``LineageStatements/whole(of:in:_:_:)`` has about a transaction. Each of its variants has a
-    /// row.
+    /// Adds a transaction from a row of ``LineageStatements/whole(of:in:_:_:)``, which has one for each variant.
     ///
     /// - Parameter isFirst: Whether no other row was about the same transaction.
     mutating func add(_ row: SQLRow, isFirst: Bool) throws(LedgerError) {
@@ -175,13 +174,13 @@ extension Lineage {
 }
 
 extension ClaimBasis {
-    /// - Parameter json: As ``json``.
+    /// - Parameter json: The value of ``json``.
     init(_ json: String) throws(LedgerError) {
         let words: [String] = try StoredJSON.decode(json)
         self.init(isLasting: words.contains(""), Set(words.filter { !$0.isEmpty }.map(UTF8Bytes.init)))
     }
 
-    /// The identifiers of the transactions, and an empty one for what is lasting.
+    /// The transaction ids, and an empty one if the basis is lasting.
     var json: String { StoredJSON.encode((isLasting ? [""] : []) + transactions.sorted().map(\.string)) }
 }
 
@@ -202,7 +201,7 @@ extension ClaimOrder {
 
     static func statements(_ dialect: SQLDialect) -> [String] {
         ["ALTER TABLE families ADD COLUMN claim_number BIGINT", dialect.claimNumbers]
-            // The number that the floor had with the deletion: what the account was answered before it has a lower one.
+            // The floor after the deletion. Earlier answers to the account have lower numbers.
             + ["ALTER TABLE deletions ADD COLUMN number BIGINT"]
     }
 }

@@ -11,8 +11,8 @@ struct LineageWriter {
     private(set) var statements: [SQLStatement] = []
 
     /// - Parameters:
-    ///   - stored: What was loaded.
-    ///   - decided: The same lineages as they are to be.
+    ///   - stored: The loaded lineages.
+    ///   - decided: The same lineages after the decision.
     ///   - now: The date of the change.
     init(from stored: Lineages, to decided: Lineages, _ dialect: SQLDialect, at now: Instant) throws(LedgerError) {
         (self.stored, self.decided, self.dialect, self.now) = (stored, decided, dialect, now)
@@ -52,7 +52,7 @@ struct LineageWriter {
             run("DELETE FROM periods WHERE family_id = $1", [.integer(id)])
         }
         try insert(structure.created.filter { !isClaimedNow($0) })
-        // The database numbers claims in their order.
+        // Claims get their numbers in this order.
         for id in structure.claimed where isClaimedNow(id) {
             if structure.created.contains(id) { try insert([id]) } else { try updateLineage(id) }
         }
@@ -92,12 +92,12 @@ struct LineageWriter {
             UPDATE uncertain_claims SET family_id = $2 WHERE family_id = $1
                 AND NOT EXISTS (SELECT 1 FROM uncertain_claims WHERE family_id = $2)
             """, ids)
-        // SQLite gives the number to another lineage.
+        // SQLite reuses the number.
         run("UPDATE transfers SET family_id = $2 WHERE family_id = $1", ids)
         run("DELETE FROM families WHERE id = $1", [ids[0]])
     }
 
-    /// The values of a lineage's row, but that of `claim_number`.
+    /// The values of a lineage's row, except `claim_number`.
     private static func values(_ lineage: Lineage) throws(LedgerError) -> [SQLValue] {
         let lifecycle = try lineage.lifecycle.map { (state) throws(LedgerError) in try StoredJSON.encode(state) }
         return [
@@ -108,7 +108,7 @@ struct LineageWriter {
         ]
     }
 
-    /// Whether a lineage got an owner, with a claim that the database numbers.
+    /// Whether a lineage got an owner whose claim the database numbers.
     private func isClaimedNow(_ id: Int64) -> Bool {
         guard let owner = decided.byID[id]?.owner, case .last = owner.order else { return false }
         return true
@@ -116,7 +116,7 @@ struct LineageWriter {
 
     private static func claimNumber(_ lineage: Lineage) -> SQLValue? { lineage.owner.map { $0.order.column } ?? .null }
 
-    /// Inserts lineages, whose claims have numbers, or one whose claim the database numbers.
+    /// Inserts lineages whose claims have numbers, or one whose claim the database numbers.
     private mutating func insert(_ ids: [Int64]) throws(LedgerError) {
         let table = "families (id, account, claimed_at, basis, is_member, lifecycle, subscription, claim_number)"
         var expression: String?
@@ -301,7 +301,7 @@ struct SQLInsertion {
 
     private let table: String
     private let tail: String
-    /// The last value of each row, if it is no parameter.
+    /// The last value of each row, if it isn't a parameter.
     private let expression: String?
 
     init(_ table: String, _ tail: String = "", expression: String? = nil) {
@@ -333,7 +333,7 @@ struct SQLInsertion {
 }
 
 extension Purchase {
-    /// The text of the column `purchase`, whose signing date has a column of its own.
+    /// The text of the column `purchase`. The signing date has its own column.
     var evidenceJSON: String {
         var purchase = self
         purchase.signedDate = Instant(millisecondsSince1970: 0)

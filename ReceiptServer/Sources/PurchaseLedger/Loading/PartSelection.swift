@@ -3,7 +3,7 @@ import StrictText
 
 /// The parts of a divided subscription that can change the answer to a request, and the queries that find them.
 struct PartSelection {
-    /// With more purchases, the whole is loaded: most of it would be.
+    /// With more purchases, most parts would be loaded, so all are.
     private static let maximumPurchaseCount = 8
 
     let lineage: Int64
@@ -11,11 +11,11 @@ struct PartSelection {
     let original: TransactionKey
     private let transactions: [TransactionKey]
     private let lineItems: [UTF8Bytes]
-    /// From the first begin to the last end of what is submitted.
+    /// The span of the submitted periods.
     private let span: Range<Int64>?
     private let now: Instant
 
-    /// Returns `nil` if the whole is to be loaded.
+    /// Returns `nil` if all parts must be loaded.
     init?(
         _ lineage: Int64, _ original: TransactionKey, _ submitted: [(purchase: Purchase, keys: PurchaseKeys)],
         at now: Instant
@@ -62,7 +62,7 @@ struct PartSelection {
         return queries
     }
 
-    /// Returns the parts that decide, and the renewal information; `nil` if the whole does.
+    /// Returns the parts that decide, and the renewal information, or `nil` if all do.
     func parts(
         _ answers: some Collection<[SQLRow]>
     ) throws(LedgerError) -> (rows: Division.Rows, renewal: SubscriptionRenewal?)? {
@@ -76,7 +76,7 @@ struct PartSelection {
         if let span {
             for row in answers[2] where try row.integer("ends_at") > span.lowerBound { try parts.addPart(row) }
             for row in answers[3] { try parts.addPart(row) }
-            // A transaction, or a copy of it, was signed with dates of another part.
+            // A transaction, or a copy of it, was stored with dates in another part.
             for row in answers[4] + answers[5] {
                 guard parts.parts[try row.integer("part")] != nil else { return nil }
             }

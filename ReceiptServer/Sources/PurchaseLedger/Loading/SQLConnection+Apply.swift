@@ -7,7 +7,7 @@ extension SQLConnection {
     /// - Parameters:
     ///   - stored: The lineages as they were loaded, and locked.
     ///   - accounts: The accounts that get an answer.
-    ///   - isImport: Whether it was granted long ago: nobody asks Apple to confirm it.
+    ///   - isImport: Whether the grants are old: Apple isn't asked to confirm them.
     /// - Returns: The numbers of the answers, and the events as they are delivered.
     @discardableResult
     func apply(
@@ -27,7 +27,7 @@ extension SQLConnection {
             effects.events, closingOrdersOf: effects.newPurchases, answering: accounts, policy, at: now)
         let inquiries = policy.inquiries?.inquiries(after: effects, cause, policy.surroundings, at: now) ?? []
         try ask(inquiries.filter { !isImport || $0.reason == .ending }, at: now)
-        // The account that submits one gets the outcome.
+        // A redeeming account learns it from the outcome.
         if cause != .redeem { for key in effects.endedUnnotified { try noteEnded(key, at: now) } }
         return posted
     }
@@ -46,7 +46,7 @@ extension SQLConnection {
         return true
     }
 
-    /// Loads lineages, decides, and applies it.
+    /// Loads lineages, and applies a decision.
     func settle<Result>(
         _ submission: Submission, _ policy: LedgerPolicy, _ cause: LedgerEvent.Cause, at now: Instant,
         _ decide: (inout LedgerDecision) throws(LedgerError) -> Result
@@ -58,13 +58,13 @@ extension SQLConnection {
 }
 
 extension LineageLoader {
-    /// Loads the lineages of one submission, decides, and applies it.
+    /// Loads the lineages of one submission, and applies a decision.
     ///
     /// - Parameters:
-    ///   - importRun: The number of the import that makes grants; `nil` for none.
+    ///   - importRun: The id of the import that makes the grants, or `nil`.
     ///   - accounts: The accounts that get an answer.
-    ///   - decide: What is decided. It gets the rows of what is asked besides.
-    /// - Returns: What `decide` returned, and what it caused.
+    ///   - decide: Makes the decision, given the rows of ``statements``.
+    /// - Returns: The result of `decide`, and its effects.
     func settle<Result>(
         _ cause: LedgerEvent.Cause, import importRun: Int64? = nil, answering accounts: [String] = [],
         _ decide: (inout LedgerDecision, _ answers: [[SQLRow]]) throws(LedgerError) -> Result

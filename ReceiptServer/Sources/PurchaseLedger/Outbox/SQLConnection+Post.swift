@@ -2,7 +2,7 @@ import AppStoreReceipt
 import StrictText
 
 extension LedgerEvent {
-    /// Asks for the order, and whether the token is the account's.
+    /// Queries for the order, and whether the token is the account's.
     fileprivate var naming: [SQLStatement] {
         let account = SQLValue.text(account)
         let order = SQLStatement(
@@ -32,7 +32,7 @@ extension SQLConnection {
     /// Numbers events and writes them to the outbox, in the transaction that they are about.
     ///
     /// - Parameters:
-    ///   - purchases: What was granted of new purchases: their orders are closed.
+    ///   - purchases: The new purchases that were granted: their orders are closed.
     ///   - accounts: The accounts that get an answer.
     /// - Returns: The numbers of the answers, and the events as they are delivered.
     func post(

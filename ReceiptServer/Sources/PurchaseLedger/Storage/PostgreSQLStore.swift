@@ -25,7 +25,7 @@ struct PostgreSQLStore: LedgerStore {
 
     private let uri: String
     private let writers: ConnectionPool<PostgreSQLConnection>
-    /// Connections for reads, which wait neither for locks nor for a connection of a transaction that does.
+    /// Connections for reads, which never wait for locks, or for a connection whose transaction does.
     private let readers: ConnectionPool<PostgreSQLConnection>
     private let groups: GroupQueue<PendingRedemption>
     private let patience: Duration

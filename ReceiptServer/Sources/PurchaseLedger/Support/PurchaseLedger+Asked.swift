@@ -2,7 +2,7 @@ package import Instants
 import StrictText
 
 extension PurchaseLedger {
-    /// Records that an operator had Apple asked, in the story of each transaction.
+    /// Records, in the story of each transaction, that an operator asked Apple.
     ///
     /// - Parameters:
     ///   - names: The transaction that was asked about, which can be an Apple order id, and those in the answer.

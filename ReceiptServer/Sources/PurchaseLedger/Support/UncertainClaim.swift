@@ -1,16 +1,16 @@
 package import AppStoreReceipt
 
-/// A claim with unknown evidence, some of whose purchases turned out to be a member's.
+/// A claim with an unknown basis, some of whose purchases turned out to be a member's.
 package struct UncertainClaim: Sendable {
     package let account: String
-    /// A transaction of what is left.
+    /// A remaining transaction.
     package let name: TransactionName
     package let splitAt: Instant
 }
 
 extension PurchaseLedger {
-    /// The claims of version 0.3.0 that an operator has to decide about, the newest first: `transfer` gives what is
-    /// left to another account.
+    /// Returns the claims of version 0.3.0 that an operator has to decide, newest first: `transfer` gives what remains
+    /// to another account.
     package func uncertainClaims() throws(LedgerError) -> [UncertainClaim] {
         try store.read { (connection) throws(LedgerError) in
             try connection.run(
