@@ -191,7 +191,7 @@ extension Reconciler {
     /// The maximum number of consecutive pages without new refunds.
     private static let maximumBarrenRefundPages: Int64 = 50
 
-    /// Returns whether Apple's text for continuing a list of pages can be stored and sent.
+    /// Returns whether a revision or pagination token from Apple can be stored and sent.
     static func isPlace(_ text: String) -> Bool { 1...4096 ~= text.utf8.count && !text.utf8.contains(0) }
 
     /// Requests a page of a customer's refunds since the last page that was read.

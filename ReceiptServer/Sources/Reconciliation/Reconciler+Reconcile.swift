@@ -145,7 +145,7 @@ extension Reconciler {
 
     // MARK: Dry run
 
-    /// Requests the notifications since the checkpoint and counts those in the ledger, recording nothing.
+    /// Requests the notifications since the checkpoint, and reports those the ledger lacks, recording nothing.
     private func tryHistory(
         _ apple: AppleApp, since: Instant?, _ result: inout ReconcileResult,
         _ progress: (ReconciliationCounts) -> Void

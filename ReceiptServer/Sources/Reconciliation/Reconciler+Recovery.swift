@@ -3,7 +3,6 @@ package import AppStoreServerAPI
 package import PurchaseLedger
 import StrictText
 
-/// Immediate inquiries about one purchase, for support and for `POST /v1/recover`.
 extension [Reconciler.RefusedItem] {
     /// The maximum number of items that a message names.
     private static let maximumNamedCount = 20
@@ -16,6 +15,7 @@ extension [Reconciler.RefusedItem] {
     }
 }
 
+/// Immediate inquiries about one purchase, for support and for `POST /v1/recover`.
 extension Reconciler {
     /// The subject of the inquiry.
     package enum Recovery: Sendable {

@@ -8,8 +8,8 @@ import Synchronization
 /// Sends the inquiries in the ledger's queue to the App Store, and records the signed answers. Several servers can work
 /// on one queue.
 ///
-/// No request is made within a database transaction. The only state it keeps in memory is which endpoints Apple wants
-/// left alone; everything else is in the tables.
+/// No request is made within a database transaction. Only state that can be lost is in memory, such as paused endpoints
+/// and unfinished histories; everything else is in the tables.
 package final class Reconciler: Sendable {
     /// The dependencies that tests replace.
     package struct Options: Sendable {
