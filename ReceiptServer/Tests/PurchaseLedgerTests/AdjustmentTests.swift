@@ -3,7 +3,7 @@ import AppStoreReceiptTesting
 @testable import PurchaseLedger
 import Testing
 
-/// What support sets, beside what Apple signs.
+/// Adjustments that support makes.
 @Suite struct AdjustmentTests {
     private static func name(_ transaction: PurchaseHistory.Transaction) -> TransactionName {
         TransactionName(environment: .production, bundleID: Minted.bundleID, transactionID: transaction.transactionID)
@@ -242,7 +242,7 @@ import Testing
                 builder.revocationDate = day(0)
                 #expect(try ledger.outcomes(Minted.evidence(builder), for: "ben", at: day(2)) == [.undetermined])
             }
-            // An import takes it where this ledger made it.
+            // An import accepts it if this ledger made it.
             for (id, account, outcome) in [
                 (gift.name.transactionID, "anna", ImportedLine.Outcome.known),
                 (gift.name.transactionID, "ben", .conflict("belongs-to-another")),

@@ -13,7 +13,7 @@ import Testing
         try PurchaseLedger(location.text, policy: LedgerPolicy(), asItIs: true)
     }
 
-    /// The bytes of SQLite's file; or the columns of the database, its version, and the floor of its numbers.
+    /// SQLite's file, or PostgreSQL's columns, version and floor of event numbers.
     private func contents(_ location: Place.Location) throws -> String {
         if location.folder != nil {
             return FileManager.default.contents(atPath: location.text)?.base64EncodedString() ?? "no file"
@@ -31,7 +31,7 @@ import Testing
         return contents
     }
 
-    /// Gives SQLite's file the kind of journal that it would lose if the ledger were opened to write.
+    /// Gives SQLite's file a journal mode that opening the ledger for writing would change.
     private func changeJournal(_ location: Place.Location) throws {
         guard location.folder != nil else { return }
         let connection = try SQLiteConnection(path: location.text, FileIdentity(path: location.text))

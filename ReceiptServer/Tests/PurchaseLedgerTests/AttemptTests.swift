@@ -5,11 +5,11 @@ import LedgerTestSupport
 @testable import PurchaseLedger
 import Testing
 
-/// The table of attempts, and what is kept of the evidence.
+/// The table of attempts, and the evidence that is kept.
 @Suite struct AttemptTests {
     private static let text = Array("MIIT evidence that a client sent, sent, sent, sent, sent, sent, sent".utf8)
 
-    /// The attempt number `number`, each at its time.
+    /// Attempt `number`, by default at day `number`.
     private static func attempt(
         _ number: Int, of account: String = "anna", _ evidence: [UInt8]? = nil, code: String = "forged-receipt",
         _ outcomes: [TransactionOutcome] = [], order: Int64? = nil, at date: Instant? = nil
@@ -247,7 +247,7 @@ import Testing
         try place.withLedger { ledger in
             let deletion = Instant.now
             usleep(2000)
-            // It comes later, and is granted first.
+            // Sent after the deletion, but granted first.
             var history = PurchaseHistory(bundleID: Minted.bundleID)
             let sent = Instant.now
             let bought = history.buyConsumable("coins", at: sent)
@@ -274,7 +274,7 @@ import Testing
             let entries = try #require(try ledger.history(of: "anna", limit: 500)).entries
             #expect(entries.count == bound && entries.first?.at == day(Double(3 * bound)))
             #expect(try ledger.history(of: "ben")?.entries.count == 1)
-            // Of random bytes, which cannot be compressed.
+            // Random bytes can't be compressed.
             var generator = SystemRandomNumberGenerator()
             var bytes = (0..<3 << 17).flatMap { _ in
                 let number: UInt64 = generator.next()
@@ -320,7 +320,7 @@ import Testing
     ) throws {
         try place.withLedger { ledger in
             var generator = SystemRandomNumberGenerator()
-            // Three megabytes that cannot be compressed: two of them are kept of an account.
+            // Returns 3 MiB that can't be compressed. An account can keep two of these.
             func random() -> [UInt8] {
                 (0..<3 << 17).flatMap { _ in
                     let number: UInt64 = generator.next()
@@ -536,7 +536,7 @@ import Testing
     /// A database that can be away.
     private struct UnreliableStore: LedgerStore {
         let store: any LedgerStore
-        /// What happens while somebody waits for the database that is away.
+        /// Called while somebody waits for the unavailable database.
         let meanwhile = Guarded<(@Sendable () -> Void)?>(nil)
         var code = LedgerError.Code.storeUnavailable
         /// Whether only reading fails.
@@ -619,7 +619,7 @@ import Testing
             // The last grant, and its event.
             let newest = try #require(try ledger.history(of: "anna", limit: 2))
             #expect(newest.entries.map(\.at) == [day(2), day(2)])
-            // What was delivered is removed, and the grants are left.
+            // Remove the delivered events; the grants remain.
             try ledger.store.write { (connection) throws(LedgerError) in
                 _ = try connection.run("DELETE FROM outbox")
             }
@@ -661,7 +661,7 @@ import Testing
                 } while cursor != nil
                 #expect(found == text(whole.entries), "\(limit)")
             }
-            // A statement stays prepared: pages of another size must not make another.
+            // Statements stay prepared: other page sizes must not add any.
             if case .postgreSQL = place {
                 let statements = try ledger.store.read { (connection) throws(LedgerError) in
                     try connection.run(

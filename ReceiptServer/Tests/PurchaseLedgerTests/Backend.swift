@@ -1,7 +1,7 @@
 import AppStoreReceipt
 @testable import PurchaseLedger
 
-/// What a backend knows that follows *Deliver* of `TUTORIAL.md` to the letter, and sees nothing but answers and events.
+/// A backend that follows *Deliver* in `TUTORIAL.md` to the letter, and sees only answers and events.
 struct Backend {
     struct Grant: Hashable {
         let account: String
@@ -29,7 +29,7 @@ struct Backend {
         let sequence: Int64
     }
 
-    /// It had granted this before there was a ledger: see *Import what was granted before* of `RUNBOOK.md`.
+    /// Records a grant from before the ledger: see *Import what was granted before* in `RUNBOOK.md`.
     mutating func know(_ spent: SpentTransaction) {
         let key = spent.keys.transaction
         let grant = Grant(
@@ -60,7 +60,7 @@ struct Backend {
         }
     }
 
-    /// It deleted an account, and the ledger did, too.
+    /// Forgets an account that the ledger deleted, too.
     mutating func forget(_ account: String) { balances = balances.filter { $0.key.account != account } }
 
     private mutating func apply(_ grant: Grant, _ quantity: Int, _ until: String?, _ sequence: Int64) {
@@ -68,14 +68,14 @@ struct Backend {
         balances[grant] = (Balance(quantity: quantity, until: until), sequence)
     }
 
-    /// What its accounts have. The name of a deleted account is none of its accounts.
+    /// The balances of its accounts, without those of deleted ones.
     var grants: [Grant: Balance] {
         balances.mapValues(\.balance).filter { $0.value.quantity > 0 && !$0.key.account.hasPrefix("forgotten-") }
     }
 }
 
 extension PurchaseLedger {
-    /// What accounts have that are not forgotten, by the table `grants`.
+    /// The balances of undeleted accounts, from the table `grants`.
     func grantedBalances() throws -> [Backend.Grant: Backend.Balance] {
         let rows = try store.read { (connection) throws(LedgerError) in
             try connection.run(

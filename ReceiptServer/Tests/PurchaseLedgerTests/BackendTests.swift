@@ -5,7 +5,7 @@ import Sampling
 import SeededRandom
 import Testing
 
-/// What a backend has that knows only answers and events, compared with what the ledger granted.
+/// Compares a backend that knows only answers and events with the ledger's grants.
 @Suite struct BackendTests {
     @Test(arguments: Place.available)
     func `a backend that follows Deliver has what was granted, whatever happens`(_ place: Place) throws {
@@ -24,8 +24,8 @@ import Testing
     }
 }
 
-/// The smallest histories in which a backend that looks at `granted_as` alone, or at numbers that only answers raise,
-/// keeps what nobody granted.
+/// The smallest histories in which a backend keeps ungranted purchases if it looks only at `granted_as`, or at numbers
+/// that only answers raise.
 extension BackendTests {
     @Test(arguments: Place.available)
     func `after a restored back-up, a copy is granted instead of what was lost`(_ place: Place) throws {
@@ -143,7 +143,7 @@ extension BackendTests {
     }
 }
 
-/// What Apple signed about a customer's purchases, verified once: signatures take most of the time.
+/// A customer's evidence, verified once, because signatures take most of the time.
 struct Customer {
     let number: Int
     /// In the order of their signing dates.
@@ -180,11 +180,11 @@ struct World {
     private let customers: [Customer]
     private(set) var generator: SeededGenerator
     private var backend = Backend()
-    /// What is under way from the ledger to the backend, and arrives in any order.
+    /// The messages on their way to the backend, which arrive in any order.
     private var late: [Message] = []
     private var requests: [Request] = []
     private var arrived: [VerifiedNotification] = []
-    /// What an operator did since the back-up; `nil` if there is none.
+    /// An operator's acts since the backup, or `nil` if there is none.
     private var sinceBackUp: [Action]?
     /// The names that deleted accounts have now, by customer.
     private var forgotten: [Int: String] = [:]
@@ -199,9 +199,9 @@ struct World {
 
     private enum Action {
         case transfer(from: String, to: String, transactionID: String?)
-        /// With the name that the account was given, once it was.
+        /// With the account's random name, once deleted.
         case deletion(String, as: String? = nil)
-        /// What support sets, or grants; `nil` to follow the evidence again.
+        /// A quantity that support sets, or `nil` to follow the evidence.
         case adjustment(account: String, transactionID: String, quantity: Int64?)
         case product(account: String, key: String)
     }
@@ -363,7 +363,7 @@ struct World {
         log(nil, "\(account) \(answer.sequence): \(answer.name.transactionID) has \(answer.quantity)")
     }
 
-    /// What an operator asks for. The ledger may know no such purchase or account.
+    /// Performs an operator's act, even for an unknown purchase or account.
     private mutating func act(_ action: Action, _ customer: Customer?) throws {
         log(customer, "\(action)")
         var done = action
@@ -379,8 +379,7 @@ struct World {
                     forgotten[customer.number] = name
                 }
                 backend.forget(account)
-                // Nobody asks again about what support granted, as clients do: what is late about a deleted account is
-                // dropped.
+                // Clients don't submit again what support granted, so drop late events about it to a deleted account.
                 late.removeAll { message in
                     guard case .event(let event) = message else { return false }
                     return event.account == account && event.transaction_id.hasPrefix("support-")
@@ -402,9 +401,9 @@ struct World {
         guard let lost = sinceBackUp else { return }
         log(nil, "restored")
         try restorable.restore(at: now)
-        // As RUNBOOK.md says. The clients come when they come.
+        // As RUNBOOK.md says. Clients return at any time.
         for notification in arrived { try restorable.ledger.record(notification, at: now) }
-        // A deletion gives another name than before: what was moved from that one is moved from this one.
+        // A repeated deletion gives a new name, so later transfers from the old name use the new one.
         var names: [String: String] = [:]
         var again: [Action] = []
         for var action in lost {
@@ -447,7 +446,7 @@ struct World {
         balance.map { "\($0.quantity) until \($0.until ?? "ever")" } ?? "nothing"
     }
 
-    /// What the backend has and the ledger has not, and the reverse, with what happened to the customer.
+    /// The differences between the backend and the ledger, with the customers' histories.
     func differences() throws -> [String] {
         let granted = try restorable.ledger.grantedBalances()
         let known = backend.grants

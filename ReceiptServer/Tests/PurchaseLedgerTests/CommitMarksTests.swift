@@ -92,10 +92,9 @@ import Testing
         #expect(try rows("SELECT last_value FROM ends")[0].integer(0) == 2)
     }
 
-    /// Lets this many transactions that grant something end their connection when they are committed: nothing of them
-    /// is done.
+    /// Makes this many granting transactions end their connection at the commit, so that they do nothing.
     ///
-    /// - Parameter grants: How much they grant at least.
+    /// - Parameter grants: The minimum number of their grants.
     static func endCommits(_ count: Int, granting grants: Int = 1, in ledger: PurchaseLedger) throws {
         try ledger.store.migrate { (connection) throws(LedgerError) in
             for statement in [

@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    /// Each account submits another transaction of the purchase, so that no key of a table stops the second.
+    /// Each account submits another transaction of the purchase, so that no unique key stops the second.
     @Test(arguments: Place.available)
     func `restored transactions that many accounts submit at the same time have one owner`(_ place: Place) throws {
         var history = PurchaseHistory(bundleID: Minted.bundleID)
@@ -179,7 +179,7 @@ import Testing
                         ])
                 }
             }
-            // What another account was granted can be in the lineage, too.
+            // A grant to another account can be in the lineage, too.
             _ = try ledgers[0].store.write { (connection) throws(LedgerError) in
                 try connection.run(
                     "UPDATE grants SET account = $1 WHERE account = $2 AND $3 = 0",
@@ -234,7 +234,7 @@ import Testing
         let pro = history.buyNonConsumable("pro", at: day(0))
         let evidence = try history.evidence(pro, signedAt: day(1))
         #expect(try ledgers[0].outcomes(evidence, for: "anna", at: day(1)) == [.granted])
-        // What another account was granted can be in the lineage, too.
+        // A grant to another account can be in the lineage, too.
         _ = try ledgers[0].store.write { (connection) throws(LedgerError) in
             try connection.run("UPDATE grants SET account = $1", [.text(forgotten)])
         }
@@ -247,7 +247,7 @@ import Testing
             _ = try connection.settle(Submission(refunded), ledgers[0].policy, .notification, at: day(3)) {
                 (decision) throws(LedgerError) in
                 thread.start()
-                // The other has time to come to the end, or to what it waits for.
+                // Give the other time to end, or to reach its lock.
                 usleep(500_000)
                 decision.settle()
             }
@@ -258,7 +258,7 @@ import Testing
         withExtendedLifetime(location) {}
     }
 
-    /// Of an account that comes back while it is forgotten, nothing is left, or all that it submitted.
+    /// If an account returns during its deletion, all that it submitted is left, or nothing.
     @Test(arguments: Place.available)
     func `a purchase that races with its account's deletion has its owner in all tables or in none`(
         _ place: Place

@@ -138,7 +138,7 @@ import Testing
         }
         try files.setAttributes([.posixPermissions: 0o600], ofItemAtPath: copy)
         try files.createSymbolicLink(atPath: "\(state)/ledger.db", withDestinationPath: other)
-        // Root's shell opens the copy. The command has the folder alone.
+        // Root's shell opens the copy. The command has only the folder.
         let isRoot = geteuid() == 0
         if isRoot { try files.setAttributes([.ownerAccountID: 65_534], ofItemAtPath: state) }
         let process = Process()

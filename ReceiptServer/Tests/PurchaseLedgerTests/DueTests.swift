@@ -3,7 +3,7 @@ import AppStoreReceiptTesting
 @testable import PurchaseLedger
 import Testing
 
-/// What time alone changes, and what it takes back.
+/// Changes that time alone makes.
 @Suite struct DueTests {
     /// Records the last notification, which can be dated up to six days after its arrival.
     private func recordLast(_ history: PurchaseHistory, _ ledger: PurchaseLedger, at date: Instant) throws {
@@ -135,7 +135,7 @@ import Testing
             #expect(try quantity() == nil)
             let event = try #require(ledger.events().last)
             #expect(event.kind == .revoked && event.transactionID == period.transactionID && event.quantity == 0)
-            // What ended access first is the reason for ever.
+            // The earliest ending determines the reason.
             let access = try ledger.entitlements(of: "anna", at: day(42)).codes[period.transactionID]
             #expect(access == (index == 0 ? "expired at \(day(30))" : "upgraded at \(day(10))"))
             #expect(try ledger.outcomes(evidence, for: "anna", at: day(42)) == [.revoked])

@@ -7,7 +7,7 @@ import Sampling
 import SeededRandom
 import Testing
 
-/// What a ledger does when a call of SQLite to the system, or of the ledger to PostgreSQL, fails: each call in turn.
+/// Fails each call of SQLite to the system, or of the ledger to PostgreSQL, in turn.
 @Suite(.serialized) struct FailingStoreTests {
     private static let acts = Result { try LedgerActs() }
 
@@ -16,12 +16,12 @@ import Testing
 
     /// Performs all acts of ``LedgerActs``, each until it is answered.
     ///
-    /// A request is answered as it must be, or with `store-unavailable`, and then nothing of it was done; it is
-    /// repeated when nothing fails. Of an act of several transactions, all can have been done.
+    /// A request gets the right answer, or `store-unavailable` if nothing was done; it is then repeated without faults.
+    /// An act of several transactions may have been done completely.
     ///
     /// - Parameters:
     ///   - contents: Returns what the ledger has. It does not fail.
-    ///   - stop: Ends what fails.
+    ///   - stop: Ends the fault.
     private func perform(
         _ ledger: PurchaseLedger, contents: () throws -> [String], stop: () -> Void = {}
     ) throws {
@@ -76,7 +76,7 @@ import Testing
         print("failing calls: SQLite, \(kind): \(failed) of about \(count) calls")
     }
 
-    /// Opens a ledger, which is made if it is not there yet.
+    /// Opens a ledger, or creates it if there is none.
     private static func opened(
         _ version: Int, _ open: (LedgerOpening) throws(LedgerError) -> PurchaseLedger
     ) throws(LedgerError) -> PurchaseLedger {
@@ -93,7 +93,7 @@ import Testing
         _ kind: WatchedDisk.Fault.Kind
     ) throws {
         var generator = SeededGenerator("\(#function) \(kind)")
-        // Version 0 is no file.
+        // Version 0: no file.
         for version in 0..<Schema.versions(.sqlite).count {
             let template = try TemporaryFolder()
             if version > 0 {
@@ -211,7 +211,7 @@ import Testing
             _ = try direct.store.write { (connection) throws(LedgerError) in
                 try connection.run("TRUNCATE \(tables.joined(separator: ", "))")
             }
-            // What opens it is another test's.
+            // Another test covers opening.
             let ledger = try PurchaseLedger(PostgreSQLStore(uri: proxy.uri), LedgerPolicy(), at: day(1))
             proxy.loseCall(after: count, moment)
             try perform(ledger, contents: { try direct.contents() })

@@ -4,7 +4,7 @@ import LedgerTestSupport
 import Testing
 
 @Suite struct GroupQueueTests {
-    /// The groups of a queue, and what became of its work.
+    /// The groups of a queue, and the errors of its work.
     private final class Trial: Sendable {
         let queue: GroupQueue<String>
         let groups = Guarded<[[String]]>([])

@@ -7,7 +7,7 @@ import Sampling
 import SeededRandom
 import Testing
 
-/// What becomes of requests that share a transaction.
+/// Requests that share a transaction.
 @Suite(.serialized) struct GroupTests {
     /// Runs all of `work` at the same time: with one writer, none begins before all wait or need no writer.
     private func together(_ ledger: PurchaseLedger, _ work: [@Sendable () -> Void]) throws {
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    /// Rows of this account are refused: each time with the statement alone, or with the whole transaction.
+    /// Makes the database refuse these accounts' events: the statement, or the whole transaction.
     private func refuseEvents(_ ledger: PurchaseLedger, _ place: Place) throws {
         let statements =
             switch place {
@@ -223,7 +223,7 @@ import Testing
     func `two groups with the same idempotency keys do not wait for each other`() throws {
         let location = try Place.postgreSQL.makeLocation()
         let ledgers = try (0..<2).map { _ in try PurchaseLedger(location.text) }
-        // Each row takes long, and the other group is at its first meanwhile.
+        // Inserting a row takes long, so that the groups overlap.
         try ledgers[0].store.write { (connection) throws(LedgerError) in
             try connection.run(
                 """

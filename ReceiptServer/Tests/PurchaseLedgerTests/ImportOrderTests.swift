@@ -44,7 +44,7 @@ import Testing
                 before.append(act)
             }
             before.shuffle(using: &generator)
-            // What nobody sees of a ledger decides what comes next.
+            // Hidden differences show in what comes next.
             for _ in 0..<Int.random(in: 0...2, using: &generator) {
                 after.append(Self.act(evidence.map(\.1), at: day(42), using: &generator))
             }
@@ -62,12 +62,12 @@ import Testing
             lines += lines.filter { _ in Int.random(in: 0..<6, using: &generator) == 0 }
         }
 
-        /// Most lines are of one account: others find what is taken.
+        /// Most lines are one account's: others find what is taken.
         private static func account(_ generator: inout SeededGenerator) -> String {
             Bool.random(using: &generator) ? accounts[0] : accounts.randomElement(using: &generator)!
         }
 
-        /// Somebody stores a token, redeems evidence, or gets what another has.
+        /// Stores a token, redeems evidence, or transfers purchases.
         private static func act(
             _ evidence: [VerifiedEvidence], at date: Instant, using generator: inout SeededGenerator
         ) -> (PurchaseLedger) throws -> Void {
@@ -132,9 +132,9 @@ import Testing
                         date: [transaction.purchaseDate, day(1)].randomElement(using: &generator)!)))
         }
 
-        /// What the file did, and what it said.
+        /// The file's results, and the ledger.
         ///
-        /// - Parameter parts: The numbers of lines that are imported together, one batch after the other.
+        /// - Parameter parts: The sizes of the batches, in order.
         func outcome(
             _ bench: Bench, _ parts: [Int], inSeveralFiles isSplit: Bool = false, triedFirst isTried: Bool = false
         ) throws -> (words: [String], ledger: [String]) {
@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    /// A ledger, and one for trials, which are emptied for each file: to make them takes longer than to import one.
+    /// A ledger, and one for trials, both emptied for each file: creating them takes longer than an import.
     private final class Bench {
         private let location, trialLocation: Place.Location
         private let ledger, trial: PurchaseLedger
@@ -209,7 +209,7 @@ import Testing
             return ledger
         }
 
-        /// What an import into the ledger would say that changes nothing.
+        /// Returns the results of a trial import.
         func tried(_ lines: [ImportedLine], at date: Instant) throws -> [ImportedLine.Result] {
             try empty(trial)
             try trial.prepareTrial()

@@ -26,8 +26,8 @@ import Testing
                     date: date)))
     }
 
-    /// The outcomes of lines, and their notes, up to the first colon of each. A trial says the same before, and the
-    /// words of a repeated file agree with the ledger.
+    /// Imports lines, and returns their outcomes and notes, each up to its first colon. A trial before must have the
+    /// same results.
     private func words(_ ledger: PurchaseLedger, _ lines: [ImportedLine]) throws -> [String] {
         let tried = try ledger.tried(lines, at: day(1))
         let results = try ledger.imported(lines, at: day(1))
@@ -110,7 +110,7 @@ import Testing
             for period in periods.dropLast() where isImportedFirst ? period != refunded : true {
                 _ = try ledger.outcomes(history.evidence(period, signedAt: day(200)), for: "anna", at: day(200))
             }
-            // Of the first, the evidence says another date.
+            // The evidence of the first has another date.
             if !isImportedFirst { #expect(try words(ledger, line) == ["added, note date", "added"]) }
             // A renewal that was granted without evidence is not granted again.
             let evidence = try history.evidence(last, signedAt: day(204))
@@ -171,13 +171,13 @@ import Testing
             let coins = history.buyConsumable("coins", at: day(1))
             let stored = try history.evidence(coins, signedAt: day(1))
             #expect(try words(ledger, [.evidence(account: "ben", stored)]) == ["belongs-to-another"])
-            // The token says whose it is.
+            // The token decides.
             #expect(try LedgerState(ledger).grants.values.map(\.account) == ["anna", "anna"])
         }
     }
 }
 
-/// What a line contradicts.
+/// Contradictions of lines.
 extension ImportTests {
     /// What the ledger knows before a line of anna's about a purchase of three coins.
     enum Known: String, CaseIterable {
@@ -185,7 +185,7 @@ extension ImportTests {
         case imported, redeemed, unowned
     }
 
-    /// A line with something else than that, and what is said of it.
+    /// A line with another value, and its column.
     struct Difference: CustomTestStringConvertible {
         let column: String
         var product: String?
@@ -229,7 +229,7 @@ extension ImportTests {
                 if known == .unowned {
                     #expect(word == "added, \(note)")
                     #expect(try LedgerState(ledger).grants[coins.transactionID]?.account == "anna")
-                    // What it was recorded with agrees with it.
+                    // The line agrees with its own record.
                     #expect(try words(ledger, [line])[0] == "known")
                 } else {
                     #expect(word == (isNote ? "known, \(note)" : difference.column), "\(known)")
@@ -457,7 +457,7 @@ extension ImportedLine.Result: Equatable {
 }
 
 extension PurchaseLedger {
-    /// What an import would do that changes nothing.
+    /// Returns the results of a trial import.
     func tried(_ lines: [ImportedLine], at date: Instant) throws -> [ImportedLine.Result] {
         let folder = try TemporaryFolder()
         defer { withExtendedLifetime(folder) {} }
@@ -468,7 +468,7 @@ extension PurchaseLedger {
         return try trial.imported(lines, at: date)
     }
 
-    /// All that the ledger has, but for the numbers of lineages, imports and events.
+    /// The ledger's contents, except the numbers of lineages, imports and events.
     func dump() throws -> [String] {
         let statements = [
             "SELECT 'grant', environment, transaction_id, product_id, account, quantity, granted_quantity, granted_at, until, voided_at, adjusted_quantity, seats, original_transaction_id FROM grants",

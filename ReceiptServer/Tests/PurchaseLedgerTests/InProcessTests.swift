@@ -46,7 +46,7 @@ import Testing
             let delivery = EventDelivery(ledger) { event in received.withLock { $0.append(event) } }
             #expect(try run(delivery) { try ledger.outboxCounts().pending == 0 } == [])
             let events = received.withLock { $0 }
-            // What the closure is given is what the webhook would be sent.
+            // The closure gets what the webhook would get.
             #expect(events.map(\.json).sorted() == (try ledger.events().map(\.json).sorted()))
             for (_, events) in Dictionary(grouping: events, by: \.account) {
                 #expect(events.map(\.sequence) == events.map(\.sequence).sorted() && events.count == 10)
@@ -85,7 +85,7 @@ import Testing
         try place.withLedger { ledger in
             try redeem(ledger, ["anna", "anna"])
             let first = try ledger.events()[0].id
-            // A database takes no NUL.
+            // Databases refuse NUL.
             let error = Refusal(description: "a\u{0}b" + String(repeating: "é", count: 5000))
             let delivery = EventDelivery(ledger, maximumAttempts: 2) { if $0.id == first { throw error } }
             let failures = try run(delivery) { try ledger.outboxCounts() == (0, nil, 1) }
@@ -175,7 +175,7 @@ import Testing
                     .notification(.didRenew, bundleID: Minted.bundleID, transaction: renewal, signedDate: day(30))),
                 at: day(30))
             for id in ["10", "11", "12"] { #expect(try owner(id) == "carl") }
-            // What nobody owns, in another environment or app, and no names.
+            // No owner, another environment or app, and invalid ids.
             let nobodys = try Minted.notification(
                 .notification(
                     .subscribed, bundleID: Minted.bundleID,

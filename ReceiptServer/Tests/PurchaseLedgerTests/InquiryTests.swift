@@ -3,7 +3,7 @@ import AppStoreReceiptTesting
 @testable import PurchaseLedger
 import Testing
 
-/// What the ledger keeps of what the App Store is asked and answers, in the smallest cases. `ReconciliationTests` ask.
+/// The ledger's records of inquiries and answers, in the smallest cases. `ReconciliationTests` make the inquiries.
 @Suite struct InquiryTests {
     private static let app = AskedApp(.production, Minted.bundleID)
 
@@ -363,7 +363,7 @@ import Testing
             from: date - .seconds(3600), until: date, of: HistoryRange(rawValue: inquiry.subject) ?? .failures)
     }
 
-    /// Answers what is due, and returns its ranges, and the ends of what Apple has no more.
+    /// Answers the due inquiries, and returns their ranges, and the ends of gaps.
     private func answer(_ ledger: PurchaseLedger, at now: Instant) throws -> (ranges: Set<String>, gaps: [Instant]) {
         var ranges: Set<String> = []
         var gaps: [Instant] = []

@@ -4,23 +4,22 @@ import AppStoreReceiptTesting
 import StrictText
 import Testing
 
-/// What a customer, Apple and an operator do with a new ledger, one after the other, and what each leaves where nothing
-/// fails.
+/// Acts of a customer, Apple and an operator on a new ledger, in order, and the results of each without faults.
 struct LedgerActs: Sendable {
     typealias Run = @Sendable (PurchaseLedger) throws(LedgerError) -> String
 
     struct Act: Sendable {
         let run: Run
-        /// What is answered to the request.
+        /// The answer to the request.
         let answer: String
-        /// What the ledger has afterwards.
+        /// The contents afterwards.
         let contents: [String]
         /// A delivery takes several transactions, and the last can fail.
         var isOneTransaction: Bool { answer != "delivered" }
     }
 
     private(set) var acts: [Act] = []
-    /// What the ledger has before.
+    /// The contents before.
     let beginning: [String]
 
     init() throws {
@@ -102,7 +101,7 @@ extension PurchaseLedger {
         }
     }
 
-    /// What the tables have, without what is random and what depends on the time of the test.
+    /// The contents of the tables, except random and time-dependent values.
     func contents() throws -> [String] {
         let queries = [
             "SELECT 'grant', account, transaction_id, product_id, quantity, granted_quantity FROM grants",

@@ -7,7 +7,7 @@ import Testing
 
 /// Decisions without a database: lineages are values.
 @Suite struct LedgerDecisionTests {
-    /// Decides about a submission as if it were the first thing that a ledger learns, or after other lineages.
+    /// Decides about a submission, in a new ledger or after other lineages.
     private func decide(
         _ submissions: [Submission], in stored: Lineages = Lineages(), at now: Instant = day(1),
         _ body: (inout LedgerDecision) throws(LedgerError) -> Void
@@ -89,7 +89,7 @@ import Testing
     @Test func `new evidence never takes the number of what it displaces`() throws {
         let key = try #require(submission(1).keys.first)
         var lineage = Lineage(id: 1)
-        // The last of as many as there can be was signed first.
+        // The last variant within the limit was signed first.
         for number in 1...Lineage.maximumVariantCount + 1 {
             var purchase = try #require(submission(1).purchases.first?.signed.purchase)
             purchase.quantity = number

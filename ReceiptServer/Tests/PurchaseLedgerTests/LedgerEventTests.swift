@@ -12,7 +12,7 @@ import Testing
         "purchase_date":"2025-06-15T14:30:00Z","quantity":0,"seats":7,"sequence":1750000000000,\
         "shop_order_id":"2025-0615-648","transaction_id":"2","until":"2025-06-15T14:50:00Z","version":2}
         """
-    /// Every member that can be without a value is.
+    /// Every optional member has no value.
     private static let sparse = """
         {"account":"anna","account_token":null,"at":"2025-06-15T15:06:40Z","bundle_id":"com.example.app",\
         "cause":"redeem","environment":"sandbox","id":"5f0c","kind":"granted","length":null,"order_id":null,\

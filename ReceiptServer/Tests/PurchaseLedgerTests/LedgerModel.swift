@@ -22,7 +22,7 @@ struct LedgerModel {
         settle(preferring: evidence, at: now)
     }
 
-    /// Does what time alone changes. A period that is about to begin waits until it begins.
+    /// Applies what is due. A period that is about to begin waits until it begins.
     mutating func settleDue(at now: Instant) {
         let items = Entitlements(
             trustingStored: purchases, renewals: renewals, at: now, clockAllowance: .zero
@@ -101,7 +101,7 @@ struct LedgerModel {
             guard let item = group.first(where: { submitted.contains($0.transactionID) }) ?? group.first else {
                 continue
             }
-            // What has ended is not taken back, and not granted either.
+            // An ended purchase is neither revoked nor granted.
             guard let quantity = item.ownedQuantity.map(Int64.init) else { continue }
             let existing = group.map(\.transactionID).filter { grants[$0] != nil }
             for id in existing { grants[id] = .init(account: grants[id]?.account ?? "", quantity: quantity) }

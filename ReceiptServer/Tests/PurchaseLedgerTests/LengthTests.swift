@@ -4,7 +4,7 @@ import LedgerTestSupport
 @testable import PurchaseLedger
 import Testing
 
-/// How long a subscription lasts that does not renew: what answers and events say of it, and of two that overlap.
+/// The length of a non-renewing subscription, in answers and events, and of two that overlap.
 @Suite struct LengthTests {
     private func policy(_ days: Int?) -> LedgerPolicy {
         var policy = LedgerPolicy()

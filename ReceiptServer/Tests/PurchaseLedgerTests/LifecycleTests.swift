@@ -9,7 +9,7 @@ import Testing
 @Suite struct LifecycleTests {
     // MARK: The rules
 
-    /// What Apple signed last about a subscription whose newest period is that of days 0 to 30.
+    /// The state of a subscription whose newest period is days 0 to 30, as last signed.
     private static func state(
         signed: Double = 5, product: String = "basic", transaction: String = "1", extended: Double = 0,
         isRevoked: Bool = false, _ change: ((inout SubscriptionRenewal) -> Void)? = { _ in }
@@ -63,11 +63,11 @@ import Testing
             Self.kinds(failed, failedForGood, again)
                 == [["billing-issue"], ["cancelled", "expired"], ["uncancelled", "recovered", "product-change"]])
         #expect(Self.kinds(failedForGood, quiet) == [["cancelled", "expired"], ["uncancelled"]])
-        // What nothing says leaves what was said.
+        // An unknown state changes nothing.
         #expect(Self.kinds(unknown, cancelled, unknown, quiet) == [[], ["cancelled"], [], ["uncancelled"]])
         #expect(Self.kinds(other) == [["product-change"]])
         #expect(Self.kinds(expired, isGranted: false) == [["cancelled"]])
-        // What was bought after the signature was charged.
+        // A period bought after the signature was charged.
         #expect(try Self.kinds(Self.state(signed: -1) { $0.isInBillingRetryPeriod = true }) == [[]])
         // A refund, and its reversal, do not end it again.
         let refunded = try Self.state(signed: 31, isRevoked: true) { $0.autoRenewStatus = .off }
@@ -90,7 +90,7 @@ import Testing
         #expect(try !isNotified(signed: 31) { $0.autoRenewStatus = .on })
         #expect(try isNotified(signed: 31) { ($0.autoRenewStatus, $0.expirationIntent) = (.on, .productUnavailable) })
         #expect(try !isNotified(signed: 31) { $0.isInBillingRetryPeriod = true })
-        // A period that is not known runs.
+        // A later, unknown period runs.
         #expect(try !isNotified(signed: 31) { $0.renewalDate = day(60) })
         #expect(try isNotified(signed: 31) { $0.renewalDate = day(30) })
         #expect(try !isNotified(signed: 45) { $0.gracePeriodExpiresDate = day(46) })
@@ -250,7 +250,7 @@ import Testing
             #expect(events[2].text("request_id") == sent[2].notificationUUID && events[2].text("deadline") == nil)
             #expect(Set([1, 2, 3].map { events[$0].text("request_id") }).count == 3)
         }
-        // What was signed before something newer about the refund says nothing.
+        // An older notification about the refund is ignored.
         for (order, expected) in [
             ([2, 1], ["refund-declined"]), ([3, 2, 1], ["refund-requested"]), ([4, 3, 2, 1], ["revoked"]),
             ([1, 3, 2], ["refund-requested", "refund-requested"]),

@@ -101,7 +101,7 @@ import TrialSupport
         var policy = Self.policy
         for number in 0..<count {
             policy.wholeLineageLimit = number % 4 == 0 ? 24 : 1
-            // Of some, the owner is known late.
+            // Some owners are known late.
             let claimed = [day(0), day(0), day(Double.random(in: 1...400, using: &generator))].randomElement(
                 using: &generator)
             var kept = all.filter { evidence in
@@ -177,7 +177,7 @@ import TrialSupport
     }
 }
 
-/// The year at an App Store whose notifications are lost, and a ledger that asks; beside one that gets all.
+/// The year with an App Store that loses notifications: a ledger that asks, and one that gets them all.
 private final class AskedYear {
     let ledger: PurchaseLedger
     let reference: PurchaseLedger
@@ -207,7 +207,7 @@ private final class AskedYear {
                     let notification = try verifier.verifyNotification(payload)
                     try reference.record(notification, at: store.now)
                     let chance = random.withLock { Int.random(in: 0..<100, using: &$0) }
-                    // Something in front of the server takes what it does not get.
+                    // Something in front of the server swallows the others.
                     if chance < percent { try ledger.record(notification, at: store.now) }
                     return .success
                 } catch {

@@ -6,7 +6,7 @@ import Testing
 /// The app dies at each step between the payment and the end of the transaction, and Apple's notification arrives at
 /// each moment, or never.
 @Suite struct LostAppTests {
-    /// What happens after the payment, in the order of an app that lives.
+    /// The steps after the payment, in order, if the app lives.
     fileprivate enum Step: CaseIterable {
         /// StoreKit gives the app the transaction.
         case delivered
@@ -79,7 +79,7 @@ import Testing
             let account = back == .buyer ? anna : ben
             let answer = try ledger.redeem(evidence, for: account, at: day(3))
             backend.receive(answer, for: account)
-            // StoreKit does not deliver it to either of them for ever.
+            // StoreKit doesn't deliver it to either of them forever.
             #expect(answer.outcomes.allSatisfy { $0.mayFinish })
         }
         try notify(Step.allCases.count + 1)
@@ -90,7 +90,7 @@ import Testing
         }
         let isLost = notifiedBefore.isEmpty && back == .nobody && !(lastStep.map { $0 >= .redeemed } ?? false)
         let has = backend.grants.map { "\($0.key.account) \($0.value.quantity)" }
-        // Only what neither the app nor Apple sent is not granted.
+        // Granted, unless neither the app nor Apple sent it.
         #expect(has == (isLost ? [] : ["\(anna) 3"]), "\(String(describing: lastStep)) \(notifiedBefore) \(back)")
         #expect(events.count == (isLost ? 0 : 1))
     }

@@ -3,7 +3,7 @@ import AppStoreReceipt
 @testable import PurchaseLedger
 import StrictText
 
-/// A ledger in memory: the lineages are a value, and each decision makes it another.
+/// A ledger in memory, whose lineages are a value that each decision replaces.
 struct MemoryLedger {
     private let rules: LedgerRules
     private var lineages = Lineages()
@@ -46,7 +46,7 @@ struct MemoryLedger {
         }
     }
 
-    /// Loads what a submission is about, decides, and applies it.
+    /// Loads a submission's lineages, and applies a decision.
     private mutating func decide<Result>(
         _ submission: Submission, _ cause: LedgerEvent.Cause, at now: Instant,
         _ body: (inout LedgerDecision) -> Result

@@ -9,7 +9,7 @@ import Testing
 @Suite struct MigrationTests {
     private static let first = Instant(millisecondsSince1970: 1_750_000_000_123)
 
-    /// What the ledgers of older versions have rows about.
+    /// The purchases in ledgers of older versions.
     private static func bought() -> (
         PurchaseHistory, period: PurchaseHistory.Transaction, coins: PurchaseHistory.Transaction
     ) {
@@ -120,7 +120,7 @@ import Testing
             ("families", 2), ("identifiers", 2), ("evidence", 2), ("renewals", 1), ("grants", 2), ("due_moments", 2),
             ("notifications", 1), ("answers", 0), ("transfers", 1), ("accounts", 1), ("outbox", 2),
         ] { #expect(try rows("SELECT * FROM \(table)").count == count, "\(table)") }
-        // Events that wait are in the form of today.
+        // Pending events have the current form.
         let waiting = try ledger.events()
         #expect(waiting.map(\.at) == [Self.first, Self.first] && waiting.map(\.until) == [nil, day(30)])
         #expect(waiting.map(\.account) == ["anna", "anna"] && waiting.map(\.sequence) == [1, 2])

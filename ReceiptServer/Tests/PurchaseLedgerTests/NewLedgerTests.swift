@@ -41,7 +41,7 @@ import Testing
         let location = try place.makeEmptyLocation()
         let (text, codes) = (location.text, Guarded<[LedgerError.Code?]>([]))
         inThreads(4) { _ in
-            // On a busy disk, the one that makes it can take longer than SQLite waits.
+            // On a busy disk, creating it can take longer than SQLite waits.
             var code: LedgerError.Code? = .storeUnavailable
             for _ in 0..<10 where code == .storeUnavailable {
                 do throws(LedgerError) {
@@ -128,7 +128,7 @@ import Testing
         #expect(try PurchaseLedger(real).outcomes(evidence, for: "ben", at: day(1)) == [.belongsToAnother])
         // A checkpoint that was cut short is in the log.
         let size = try #require(try manager.attributesOfItem(atPath: real)[.size] as? Int)
-        // To close the file would end SQLite's locks.
+        // Closing the file would end SQLite's locks.
         let isCut = unsafe truncate(real, size - 1) == 0
         #expect(isCut)
         #expect(try PurchaseLedger(link).outcomes(evidence, for: "ben", at: day(1)) == [.belongsToAnother])

@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    /// What the release answered at last, and evidence for afterwards.
+    /// The release's last answers, and evidence to redeem afterwards.
     private struct Story: Decodable {
         struct Redemption: Decodable {
             let account: String
@@ -136,7 +136,7 @@ import Testing
         #expect(after.1 == before.1.mapValues { $0.merging(["version": "2"]) { $1 } })
         #expect(try Set(ledger.grantedBalances().values.map(\.quantity)).isSuperset(of: [1, 2, 3, 5]))
 
-        // What is redeemed again is answered as the release answered it.
+        // Repeated redemptions get the release's answers.
         let roots = try story.roots.map { try TrustAnchor(der: [UInt8](#require(Data(base64Encoded: $0)))) }
         let verifier = try AppStoreVerifier(
             bundleID: Minted.bundleID, environments: [.production, .sandbox], trust: .roots(roots))

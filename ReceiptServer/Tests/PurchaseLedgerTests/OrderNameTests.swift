@@ -4,7 +4,7 @@ import LedgerTestSupport
 @testable import PurchaseLedger
 import Testing
 
-/// Which order a purchase closes and events name, whose the token is that they carry, and what a shop calls its orders.
+/// The order that a purchase closes and events name, the token in events, and the shop's order ids.
 @Suite struct OrderNameTests {
     private static let stored = AppAccountToken("6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a07")!
 
@@ -140,7 +140,7 @@ import Testing
             #expect(try ledger.outcomes(receipt, for: "anna", at: day(10)).first == .granted)
             let states = try orders.map { try ledger.order(withID: $0.id, at: day(10)).state }
             #expect(states.first == .granted)
-            // The first cannot be distinguished from the other. When that is closed, the second is the only one.
+            // With two open orders, neither is certain. When one is closed, the other is.
             #expect(try ledger.events().map(\.shopOrderID).first == .some(nil))
         }
     }
@@ -170,7 +170,7 @@ import Testing
             #expect(try posted("anna") == ["granted none", "conflict none", "revoked none"])
             #expect(try posted("ben") == ["granted own", "revoked own"])
             #expect(try posted("carl") == ["granted own"])
-            // A deleted account's token would say who it was.
+            // A deleted account's token would identify it.
             let name = try ledger.deleteAccount("carl")
             history.refund(coins, at: day(5))
             try ledger.record(#require(history.verifiedNotifications(through: day(6)).last), at: day(6))

@@ -37,7 +37,7 @@ import Testing
         try place.withLedger(policy()) { ledger in
             var history = history(nil)
             let coins = (0..<5).map { _ in history.buyConsumable("coins", at: day(0)) }
-            // Two of one moment.
+            // Two at each date.
             for (index, coin) in coins.enumerated() {
                 let date = day(Double(index / 2) + 1)
                 #expect(

@@ -32,7 +32,7 @@ struct OrdersModel {
     private(set) var conflicts: [String] = []
     private(set) var orders: [Order] = []
     private(set) var unordered: Set<String> = []
-    /// The date each lineage was last decided about. A clock that was set back makes it earlier than others before.
+    /// The date of each lineage's last decision, which goes back with a clock.
     private var decided: [String: Instant] = [:]
 
     init(_ policy: LedgerPolicy) { self.policy = policy }
@@ -110,7 +110,7 @@ struct OrdersModel {
         }
     }
 
-    /// Decides anew about what has begun, or was refunded, since it was decided about.
+    /// Decides again about what began or was refunded since its last decision.
     mutating func settleDue(at now: Instant) {
         let due = purchases.filter { purchase in
             let decided = decided[purchase.originalTransactionID] ?? .distantPast

@@ -5,7 +5,7 @@ import Foundation
 import Sampling
 import Testing
 
-/// What hundreds of thousands of events that wait cost the others: nothing reads them all.
+/// The cost of hundreds of thousands of pending events for others: nothing reads them all.
 @Suite(.serialized) struct OutboxBacklogTests {
     private static let now = day(100)
 
@@ -62,7 +62,7 @@ import Testing
                 OutboxQuery.oldest("pending", limit: 100), OutboxQuery.oldest("dead", limit: 100), OutboxQuery.old,
             ]
             for statement in statements {
-                // A plan is asked for values: each could be another one.
+                // EXPLAIN needs values instead of parameters.
                 var text = statement.replacingOccurrences(of: "account = $1", with: "account = 'old'")
                 for (parameter, value) in [("$1", "\(day(98).millisecondsSince1970)"), ("$2", "16")] {
                     text = text.replacingOccurrences(of: parameter, with: value)
@@ -82,7 +82,7 @@ import Testing
             for round in 0..<10 {
                 let start = ContinuousClock.now
                 try redeem(ledger, &history, for: "new \(round)", at: Self.now)
-                // Whatever the half with which it begins.
+                // With either half first.
                 let events = try ledger.takeEvents(
                     limit: 4, lease: .seconds(60), isNewestFirst: round % 2 == 0, at: Self.now)
                 #expect(events.map(\.account).contains("new \(round)"))
@@ -94,7 +94,7 @@ import Testing
             }
             let counts = try ledger.outboxCounts()
             print("ledger: \(place): a redemption and a look beside \(3 * count) events that wait: \(fastest) at best")
-            // Half a second, and more, when each look read the backlog. The others wait for the machine's other work.
+            // It was at least half a second when each look read the backlog. Slower rounds wait for other work.
             #expect(fastest < .milliseconds(300))
             #expect(counts.pending == PurchaseLedger.maximumCount && counts.dead == 0)
             #expect(try #require(counts.oldestPending) <= day(99) + .seconds(count))
@@ -166,7 +166,7 @@ import Testing
                 #expect(events.map(\.account).sorted() == ["made", "taken", "tried"])
                 try ledger.record(events.map { ($0, nil) }, maximumAttempts: 5, at: Self.now)
             }
-            // The longest delay that there is counts.
+            // The maximum delay applies.
             try redeem(ledger, &history, for: "failing", at: Self.now)
             let failing = try ledger.takeEvents(limit: 8, lease: .seconds(60), at: Self.now)
             try ledger.store.write { (connection) throws(LedgerError) in

@@ -7,8 +7,7 @@ import Sampling
 import SeededRandom
 import Testing
 
-/// What a file of SQLite has after the power was cut, at any point of the work: a killed process loses nothing that it
-/// wrote, a machine does.
+/// The contents of an SQLite file after a power loss at any point. Unlike a killed process, a machine loses writes.
 @Suite struct PowerLossTests {
     private static let acts = Result { try LedgerActs() }
 
@@ -22,7 +21,7 @@ import Testing
 
         /// - Parameters:
         ///   - share: In the short run, one in `share` cuts is tried.
-        ///   - check: Opens what is in a folder, and fails if it is not what it must be after this number of
+        ///   - check: Opens the ledger in a folder, and fails if its contents are wrong after this number of
         ///     operations.
         mutating func run(
             _ disk: WatchedDisk, oneIn share: Int = 1, _ check: (_ folder: String, _ position: Int) throws -> Void
@@ -46,7 +45,7 @@ import Testing
         }
     }
 
-    /// Opens a ledger on a disk, and has its log moved into the file often.
+    /// Opens a ledger on a disk, with frequent checkpoints.
     private func open(
         _ folder: String, _ disk: WatchedDisk, _ opening: LedgerOpening = .existing
     ) throws -> PurchaseLedger {
@@ -69,7 +68,7 @@ import Testing
 
     /// Opens what a disk has after a cut.
     ///
-    /// - Parameter isMade: Otherwise nothing was answered yet, and the ledger is made if it is not there.
+    /// - Parameter isMade: Whether the ledger must exist, and isn't created if missing.
     private func reopen(_ folder: String, isMade: Bool = true) throws -> PurchaseLedger {
         let file = folder + "/ledger.db"
         let ledger = try isMade ? PurchaseLedger(file) : openedOrMade(file)
@@ -92,7 +91,7 @@ import Testing
         return positions
     }
 
-    /// What was answered is there, and of what was not, all or nothing.
+    /// Answered work must be there; other work, all or nothing.
     private func expect(
         _ contents: [String], after position: Int, answered: [Int], _ acts: LedgerActs
     ) -> Bool {

@@ -47,7 +47,7 @@ import Testing
 
     /// Makes the rows those of a version that stored no price.
     ///
-    /// - Parameter isOf030: Whether it is version 0.3.0, which stored other members less, too.
+    /// - Parameter isOf030: Whether it is version 0.3.0, which also lacked other members.
     private func forgetPrices(_ ledger: PurchaseLedger, isOf030: Bool = false) throws {
         try ledger.store.write { (connection) throws(LedgerError) in
             for row in try connection.run("SELECT variant, purchase FROM evidence") {
@@ -106,7 +106,7 @@ import Testing
 
     struct Filling: CustomTestStringConvertible, Sendable {
         let testDescription: String
-        /// When the row was signed that an earlier version stored.
+        /// The day when an earlier version's row was signed.
         let stored: Double
         let signed: Double
         let isNotification: Bool

@@ -4,8 +4,7 @@ import LedgerTestSupport
 @testable import PurchaseLedger
 import Testing
 
-/// What another transaction does between two statements of this one is a conflict, after which everything is looked at
-/// again.
+/// Changes by another transaction between two statements of this one are a conflict, after which it starts again.
 @Suite struct RaceTests {
     struct Case: CustomTestStringConvertible {
         let testDescription: String

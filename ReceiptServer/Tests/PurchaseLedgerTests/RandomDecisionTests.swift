@@ -5,7 +5,7 @@ import Sampling
 import SeededRandom
 import Testing
 
-/// Random histories in memory: hundreds of orders of each, for a few that fit into the same time with a database.
+/// Random histories in memory, each in hundreds of orders. With a database, only a few fit into the same time.
 @Suite struct RandomDecisionTests {
     @Test func `decisions are those of a simple model, in any order of what arrives`() throws {
         var generator = SeededGenerator()

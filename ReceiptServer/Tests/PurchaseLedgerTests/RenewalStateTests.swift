@@ -3,7 +3,7 @@ import AppStoreReceiptTesting
 @testable import PurchaseLedger
 import Testing
 
-/// What the ledger says of the renewal of subscriptions.
+/// What the ledger says about renewals.
 @Suite struct RenewalStateTests {
     private func period(_ change: (inout JWSBuilder) -> Void = { _ in }) throws -> VerifiedEvidence {
         var builder = JWSBuilder.transaction(

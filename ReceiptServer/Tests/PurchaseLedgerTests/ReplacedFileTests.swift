@@ -4,7 +4,7 @@ import Foundation
 @testable import PurchaseLedger
 import Testing
 
-/// What somebody does to the files of SQLite while a ledger has them open.
+/// Changes to SQLite's files while a ledger has them open.
 @Suite struct ReplacedFileTests {
     enum Change: String, CaseIterable, CustomTestStringConvertible {
         case deleted, moved, replacedByACopy, folderMoved, logDeleted, indexDeleted, linkChanged
@@ -65,7 +65,7 @@ import Testing
                 #expect(error?.code == .storeUnavailable)
                 #expect(error?.detail.contains("was deleted or replaced while the ledger was open") == true)
             }
-            // No event is delivered of what may be lost.
+            // Possibly lost changes are not delivered.
             #expect(throws: LedgerError.self) { try ledger.takeEvents(limit: 8, lease: .seconds(1), at: day(1)) }
         }
         if change == .folderMoved {

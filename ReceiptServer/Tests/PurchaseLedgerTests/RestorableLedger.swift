@@ -11,7 +11,7 @@ final class RestorableLedger {
     private let policy: LedgerPolicy
     private let count: Int
     private let onTokenConflict: @Sendable (TokenConflict) -> Void
-    /// Of PostgreSQL: the tables, those first that others refer to.
+    /// PostgreSQL's tables, with those that others refer to first.
     private var tables: [String] = []
 
     init(

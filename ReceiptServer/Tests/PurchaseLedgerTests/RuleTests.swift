@@ -3,7 +3,7 @@ import AppStoreReceiptTesting
 @testable import PurchaseLedger
 import Testing
 
-/// Rules that cost money when they break, each in the smallest case in which the ledger without it does something else.
+/// Rules that cost money when they break, each in the smallest case that fails without it.
 @Suite struct RuleTests {
     private func coins(
         _ id: String, signed: Double = 0, _ change: (inout JWSBuilder) -> Void = { _ in }
@@ -280,7 +280,7 @@ import Testing
                 try ledger.entitlements(of: account, at: day(32)).items.map(\.transactionID)
             }
             #expect(try entitlements("anna") == ["1"] && entitlements("carl") == ["2", "3"])
-            // What nobody was granted is its owner's.
+            // An ungranted purchase is its owner's.
             let ended = try Minted.evidence(period("5", of: "2", from: -60))
             #expect(try ledger.outcomes(ended, for: "carl", at: day(32)) == [.expired])
             #expect(try entitlements("anna") == ["1"] && entitlements("carl") == ["5", "2", "3"])
@@ -292,7 +292,7 @@ import Testing
             }
             #expect(try entitlements("carl") == ["5", "2", "3"])
             #expect(try ledger.events().filter { $0.account == "dora" }.map(\.kind) == [.granted, .revoked])
-            // What one of them was granted is not imported for the other, although the purchase is carl's.
+            // A grant of one isn't imported for the other, although the purchase is carl's.
             let spent = try #require(
                 SpentTransaction(
                     account: "carl", environment: .production, bundleID: Minted.bundleID, transactionID: "1",
@@ -313,7 +313,7 @@ import Testing
             var joined = period("3", of: "2", from: 30)
             joined.payload["previousOriginalTransactionId"] = "1"
             _ = try ledger.redeem(Minted.evidence(joined), for: "anna", at: day(31))
-            // SQLite gives the number of the lineage that is gone to the next one.
+            // SQLite reuses the number of the joined lineage.
             _ = try ledger.redeem(coins("4"), for: "dora", at: day(32))
             func transfers(_ id: String) throws -> [String] {
                 let name = TransactionName(

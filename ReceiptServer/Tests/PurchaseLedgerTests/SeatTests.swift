@@ -53,7 +53,7 @@ import Testing
 
         var evidence: VerifiedEvidence { get throws { try Minted.evidence(builder) } }
 
-        /// As a receipt has it, which says neither seats nor whose it is.
+        /// In a receipt, without seats and member.
         var receipt: VerifiedEvidence {
             get throws {
                 var record = ReceiptBuilder.Purchase.autoRenewable(
@@ -78,7 +78,7 @@ import Testing
     private static let eightAgain = Signed(id: "1", quantity: 8, reason: true, signed: 11)
     private static let three = Signed(id: "2", days: 10..<30, quantity: 3, reason: true, signed: 11)
 
-    /// What each account has of a product, under whichever transaction.
+    /// What an account has of a product, under any transaction.
     private func has(_ ledger: PurchaseLedger, _ account: String, _ product: String = "team") throws -> [Int64] {
         try ledger.store.read { (connection) throws(LedgerError) in
             try connection.run(
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    /// What accounts have, of more than nothing.
+    /// The nonzero balances of accounts.
     private func balances(_ ledger: PurchaseLedger) throws -> [String: Int64] {
         let rows = try ledger.store.read { (connection) throws(LedgerError) in
             try connection.run("SELECT account, transaction_id, quantity FROM grants WHERE quantity > 0")
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    /// What arrives in a history of a buyer and two members, as steps of an order that does not matter.
+    /// The arrivals in a history of a buyer and two members, in steps whose order must not matter.
     private static func steps() throws -> [(name: String, account: String?, pieces: [Signed])] {
         var (part, first, upgraded, all, allOfGold) = (eightAgain, eightAgain, three, three, three)
         (part.refundedSeats, part.signed) = (2, 12)
@@ -201,8 +201,8 @@ import Testing
         ]
     }
 
-    /// The states are searched, and each is left by every step that has not arrived: of two orders that lead to one
-    /// state, one goes on.
+    /// Searches all states, and tries every remaining step from each. If two orders lead to the same state, only one
+    /// continues.
     @Test(arguments: Place.available)
     func `a buyer and two members have the same in every order of arrival`(_ place: Place) throws {
         let steps = try Self.steps()
@@ -263,7 +263,7 @@ import Testing
         print("\(place): \(seen.count) states\(orders.isEmpty ? ", which are all" : "")")
     }
 
-    /// All on which it depends what happens next, without dates and numbers.
+    /// Everything that decides what happens next, without dates and numbers.
     private func state(_ ledger: PurchaseLedger) throws -> String {
         let rows = try ledger.store.read { (connection) throws(LedgerError) in
             try connection.run(
@@ -386,7 +386,7 @@ import Testing
     func `what a receipt joined is split off, and a claim that rests on it alone is gone`(_ place: Place) throws {
         let member = Signed(id: "3", quantity: 8, member: "701", signed: 12)
         try place.withLedger { (ledger) throws in
-            // A member's receipt makes her the owner of the subscription, and a renewal of the buyer hers.
+            // A member's receipt makes her the owner of the subscription, and of the buyer's renewal.
             #expect(try ledger.outcomes(member.receipt, for: "anna", at: day(2)) == [.granted])
             #expect(try ledger.outcomes(Self.eight.evidence, for: "buyer", at: day(3)) == [.belongsToAnother])
             #expect(try has(ledger, "anna") == [1, 1])
@@ -403,7 +403,7 @@ import Testing
             #expect(try ledger.story(of: name, at: day(14))?.related == [])
             #expect(try balances(ledger) == balancesByEvents(ledger))
         }
-        // The buyer's claim rests on what is not the member's: what he had of it becomes hers.
+        // The buyer's claim has a basis of its own: only the member's part becomes hers.
         try place.withLedger { (ledger) throws in
             #expect(try ledger.outcomes(Self.eight.evidence, for: "buyer", at: day(2)) == [.granted])
             #expect(try ledger.outcomes(member.receipt, for: "anna", at: day(3)) == [.belongsToAnother])
@@ -468,7 +468,7 @@ import Testing
         }
     }
 
-    /// X made one lineage of both by a receipt. His purchase stays his in whatever order the rest arrives.
+    /// X's receipts put both into one lineage. His purchase stays his in whatever order the rest arrives.
     @Test(arguments: Place.available)
     func `what is split off in one request with what is bought divides no subscription`(_ place: Place) throws {
         let member = Signed(id: "5", original: "5", quantity: 8, member: "701", signed: 12)
@@ -546,7 +546,7 @@ import Testing
             #expect(try (has(ledger, "thief"), has(ledger, "anna")) == ([1], [1, 1]))
             #expect(try balances(ledger) == balancesByEvents(ledger))
         }
-        // A group that nobody owns is the first one's.
+        // An unowned lineage becomes the first owner's.
         try place.withLedger { (ledger) throws in
             (first.member, first.signed) = ("", 1)
             #expect(try ledger.outcomes(first.evidence, for: "anna", at: day(2)) == [.granted])
@@ -663,7 +663,7 @@ import Testing
         for _ in 0..<2 {
             let ledger = try PurchaseLedger(location.text)
             #expect(try posted(ledger, "buyer") == ["adjusted 1 8→1 8 migration", "adjusted 3 8→1 - migration"])
-            // The member's is a group of its own. A transfer gives it to the member.
+            // The member's lineage is separate. A transfer gives it to the member.
             #expect(try ledger.uncertainClaims().map(\.name.transactionID) == ["1"])
             let member = Signed(id: "3", quantity: 8, member: "701", signed: 12)
             #expect(try ledger.outcomes(member.evidence, for: "anna", at: day(12)) == [.belongsToAnother])

@@ -3,7 +3,7 @@ import AppStoreReceiptTesting
 @testable import PurchaseLedger
 import Testing
 
-/// The numbers by which a backend sees what is older.
+/// The numbers that show a backend what is older.
 @Suite struct SequenceTests {
     private func open(_ location: Place.Location, at date: Instant) throws -> PurchaseLedger {
         try PurchaseLedger(LedgerLocation(location.text).open(), LedgerPolicy(), at: date)
@@ -46,7 +46,7 @@ import Testing
             ] { try connection.run(statement) }
         }
         let restored = try open(location, at: restart)
-        // Nothing has changed about the first purchase, and its answer is newer all the same.
+        // The first purchase is unchanged, but its answer is newer.
         #expect(try restored.redeem(evidence[0], for: "anna", at: restart).sequence >= max(before, after))
         let again = try restored.redeem(evidence[1], for: "ben", at: restart)
         #expect(again.outcomes.map(\.outcome) == [.granted] && again.sequence > max(before, after))

@@ -33,7 +33,7 @@ final class SimulatedYear: @unchecked Sendable {
         }
     }
 
-    /// A server, as long as it runs.
+    /// A running server.
     private final class Server {
         /// How far its clock is ahead.
         let clockError: Guarded<Duration>
@@ -52,7 +52,7 @@ final class SimulatedYear: @unchecked Sendable {
         }
     }
 
-    /// What a back-up has, as the model says.
+    /// A backup's contents, by the model.
     private struct Contents {
         var models: [OrdersModel]
         var notifications: Set<String> = []
@@ -69,7 +69,7 @@ final class SimulatedYear: @unchecked Sendable {
         let transaction: String
     }
 
-    /// What nobody but an operator or the backend can repeat to a restored ledger.
+    /// Acts that only an operator or the backend can repeat after a restore.
     private enum Act {
         case token(customer: Int, number: Int)
         case transfer(customer: Int, from: Int, original: String?, movesTokens: Bool)
@@ -79,8 +79,7 @@ final class SimulatedYear: @unchecked Sendable {
     private static let start = Instant(millisecondsSince1970: 1_767_225_600_000)  // 2026-01-01
     private static let attemptTime = Duration.seconds(20 * 86_400)
     private static let day = Duration.seconds(86_400)
-    /// Those whose answer says which evidence the ledger has from it. For other faults, see
-    /// `RandomReconciliationTests`.
+    /// The faults whose answers show which evidence the ledger got. For others, see `RandomReconciliationTests`.
     private static let faults = FakeFault.allCases.filter {
         ![.doubleMember, .huge, .future, .pageLost, .notFound, .otherTransaction].contains($0)
     }
@@ -88,7 +87,7 @@ final class SimulatedYear: @unchecked Sendable {
     let seed: UInt64
     private let scale: Scale
     private(set) var totals = Totals()
-    /// Of everything that was asked, answered and notified. The same seed has the same.
+    /// A digest of the log, which is the same for the same seed.
     private(set) var digest: UInt64 = 0xCBF2_9CE4_8422_2325
     private var lastSteps: [String] = []
 
@@ -104,7 +103,7 @@ final class SimulatedYear: @unchecked Sendable {
     private var sinceBackUp: [Act] = []
     private var missingSince: Instant?
     private var backend = Backend()
-    /// The greatest number that an account got, of all ledgers that there were.
+    /// Each account's greatest number in all ledgers so far.
     private var greatest: [String: Int64] = [:]
     private var ids: Set<String> = []
     /// The latest date that any clock showed.
@@ -112,7 +111,7 @@ final class SimulatedYear: @unchecked Sendable {
     private enum Delivery { case taken, lost, swallowed }
     private var delivery = Delivery.taken
     private var webhookIsDownUntil = start
-    /// By UUID, when Apple signed them.
+    /// The signing dates, by UUID.
     private var sent: [String: Instant] = [:]
     private var charges: [(customer: Int, subscription: PurchaseHistory.Subscription, date: Instant)] = []
     private var failure: (any Error)?
@@ -324,7 +323,7 @@ final class SimulatedYear: @unchecked Sendable {
         }
     }
 
-    /// Time passes, in which Apple charges and sends, and servers do what nobody asks them to.
+    /// Lets time pass, in which Apple charges and sends, and servers do background work.
     private func pass(_ duration: Duration) throws {
         let wasDown = servers.map { $0.isDownUntil > now }
         let end = now + duration
@@ -373,7 +372,7 @@ final class SimulatedYear: @unchecked Sendable {
         charges.append((customer, subscription, end - random(0...20, .seconds(3600))))
     }
 
-    /// What a server does all the time.
+    /// Does a server's background work.
     private func work(_ server: Server) throws {
         let date = now(server)
         while try server.ledger.settleDue(at: date) > 0 {}
@@ -575,7 +574,7 @@ final class SimulatedYear: @unchecked Sendable {
             case .deletion(let customer, let number):
                 try readEvents()
                 let name = account(customer, number)
-                // Also of an account that the ledger does not know: a server can still have what it sent.
+                // Even for an account that the ledger doesn't know: a server can still have its attempts.
                 contents.deletions = contents.deletions.filter { $0.value >= date - Self.day }
                 contents.deletions[name] = date
                 contents.attempts = contents.attempts.filter { $0.value.account != name }
@@ -613,7 +612,7 @@ final class SimulatedYear: @unchecked Sendable {
         trace("restored from \(date)")
         totals.restores += 1
         servers = []
-        // The clock of the new server is not behind one that there was.
+        // The new server's clock must not be behind an earlier one.
         store.setClock(max(now, latest) + .seconds(1))
         try restorable.restore(at: now)
         contents = saved

@@ -4,7 +4,7 @@ import Sampling
 import SeededRandom
 import Testing
 
-/// A year in which everything goes wrong that can, against the model without a database.
+/// A year in which everything that can go wrong does, compared with the model.
 @Suite struct SimulatedYearTests {
     /// A year is named by its seed, the hours of the longest step, and the database: `RECEIPT_YEAR=37/48/sqlite swift
     /// test --filter SimulatedYear` has that one again.
@@ -28,7 +28,7 @@ import Testing
         }
         for seed in seeds {
             let name = "RECEIPT_YEAR=\(seed)/\(hours)/\(place)"
-            // If it does not end, this was it.
+            // Names a year that doesn't end.
             print("\(name) begins")
             let start = ContinuousClock.now
             do {

@@ -7,7 +7,7 @@ import Testing
 
 /// Requests that change nothing.
 @Suite(.serialized) struct SnapshotTests {
-    /// What is submitted a second time, by whom, and what the answer is.
+    /// A second submission, and its outcomes.
     struct Request: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let outcomes: [Outcome]
@@ -122,7 +122,7 @@ import Testing
             for ids in [["1"], ["1", "2"]] {
                 let plan = try ledger.store.read { (connection) throws(LedgerError) in
                     let rows = connection.dialect.rows(of: ids, in: table)
-                    // A plan is asked for values.
+                    // EXPLAIN needs values.
                     let values = place == .sqlite ? "'[1,2]'" : "'{1,2}'"
                     var text = "SELECT * FROM \(rows.table) AS found"
                     for (parameter, value) in [("$1", "'a'"), ("$2", "'b'"), ("$3", ids.count == 1 ? "'1'" : values)] {
@@ -155,7 +155,7 @@ import Testing
     }
 }
 
-/// All rows of a ledger that somebody else has locked for as long as this exists.
+/// Locks all rows of a ledger, as somebody else, while it exists.
 private final class ForeignLock {
     private var file: SQLiteConnection?
     private var program: ChildProcess?

@@ -26,7 +26,7 @@ import Testing
             }
             if divided.parts.count > 1 { dividedCount += 1 }
             let now = day(Double(Int.random(in: -1...13, using: &generator)))
-            // Not the keys of purchases, by which the ledger grants nothing: those that other items have are left out.
+            // Leave out the purchases' keys: the ledger grants nothing by them, and they depend on other items.
             func items(_ purchases: [Purchase]) -> [String: String] {
                 let items = Entitlements(trustingStored: purchases, at: now).items
                 return Dictionary(
@@ -51,7 +51,7 @@ import Testing
         #expect(dividedCount > 1000)
     }
 
-    /// On few dates, so that all that can coincide does.
+    /// On few dates, so that all coincidences occur.
     private func randomPurchases(using generator: inout SeededGenerator) -> [Purchase] {
         func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &generator) }
         func date() -> Instant { day(Double(number(0...12))) }
@@ -167,7 +167,7 @@ import Testing
         }.count
     }
 
-    /// What a request about a divided subscription can submit that is of all of it.
+    /// Changes of evidence that concern the whole of a divided subscription.
     static let contradictions: [(name: String, change: @Sendable (inout Purchase) -> Void, isDivided: Bool)] = [
         ("another original transaction", { $0.originalTransactionID = "77" }, false),
         ("a migration", { $0.previousOriginalTransactionID = "77" }, false),
@@ -309,8 +309,8 @@ import Testing
 }
 
 extension PurchaseLedger {
-    /// Expects that what is kept of divided subscriptions is what all evidence says, and that to decide anew by all
-    /// evidence changes nothing.
+    /// Expects that the stored divisions agree with all evidence, and that deciding again by all evidence changes
+    /// nothing.
     ///
     /// - Parameter evidence: What was submitted last.
     func expectKeptDecisions(_ evidence: VerifiedEvidence, at now: Instant) throws {

@@ -60,7 +60,7 @@ extension PurchaseLedger {
         return try rows.map { try PostedEvent($0.text(0)) }
     }
 
-    /// What lifecycle events of an account say that its subscription does not, or that they say twice.
+    /// Contradictions between an account's lifecycle events and its subscription, and repeated events.
     func contradictions(of account: String, at date: Instant) throws -> [String] {
         let events = try posted(account)
         var faults: [String] = []

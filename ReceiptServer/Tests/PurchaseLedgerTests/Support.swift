@@ -50,8 +50,8 @@ func day(_ days: Double) -> Instant { Instant(millisecondsSince1970: 1_735_689_6
 final class TemporaryFolder {
     let path: String
 
-    /// - Parameter onDisk: Whether a commit waits for a disk. Most tests write much, and need none, because none of
-    ///   them ends the machine.
+    /// - Parameter onDisk: Whether a commit waits for a disk. Most tests write much and don't need it, because none
+    ///   cuts the power.
     init(onDisk: Bool = false) throws {
         let memory = URL(filePath: "/dev/shm")
         let isUsable = !onDisk && FileManager.default.isWritableFile(atPath: memory.path)
@@ -63,7 +63,7 @@ final class TemporaryFolder {
     deinit { try? FileManager.default.removeItem(atPath: path) }
 }
 
-/// Where a ledger can be. The same must hold in each.
+/// A database for ledgers. All must behave alike.
 enum Place: String, CaseIterable, CustomTestStringConvertible {
     case sqlite, postgreSQL
 
@@ -81,7 +81,7 @@ enum Place: String, CaseIterable, CustomTestStringConvertible {
         return location
     }
 
-    /// A place where no ledger is.
+    /// A place without a ledger.
     func makeEmptyLocation(onDisk: Bool = false) throws -> Location {
         switch self {
         case .sqlite:
