@@ -64,7 +64,7 @@ import TrialSupport
         #expect(try refunds(ledger) == [])
         var kills = 0
         func pages() -> Int { shop.store.requestCounts[.notificationHistory] ?? 0 }
-        // At any moment of the first windows. The last ones have something.
+        // At any moment of the first windows: only the last ones have notifications.
         while kills < Sampling.count("killed-inquiries"), try recordedCount(ledger) < total {
             let server = try shop.serve(location)
             let asked = pages() + Int.random(in: 2...(Self.isLong ? 4 : 12))
@@ -80,7 +80,7 @@ import TrialSupport
         try wait { try recordedCount(ledger) == total && isComplete(ledger) }
         #expect(try refunds(ledger) == refunded)
         #expect(server.terminate() == 0)
-        // A kill costs the page that was under way, and a look at what could not be delivered.
+        // A kill costs the current page, and a request for undelivered notifications.
         #expect(pages() <= 60 + kills * 20, "\(pages()) pages")
     }
 
@@ -94,7 +94,7 @@ import TrialSupport
         try wait { try recordedCount(ledger) == 300 && isComplete(ledger) }
         sleep(2)
         #expect(try refunds(ledger) == refunded)
-        // 15 pages; windows of a week since 179 days, and what Apple could not deliver.
+        // 15 pages; weekly windows for 179 days, and undelivered notifications.
         let pages = shop.store.requestCounts[.notificationHistory] ?? 0
         #expect(pages <= 26 + 15 + 15 + 4, "\(pages) requests")
         for server in servers { #expect(server.terminate() == 0) }
@@ -209,7 +209,7 @@ import TrialSupport
         let since = ["--orders", "--since", ago(8).description]
         let dry = try shop.run("reconcile", location, since + ["--dry-run"])
         #expect(dry.text.contains("would-tell revoked 1"), "\(dry.text)")
-        // Before the sums: a run that is killed has named what it found.
+        // Before the totals: a killed run has named what it found.
         let lines = dry.text.split(separator: "\n")
         let missing = lines.indices {
             $0.hasPrefix("missing com.example.app production REFUND ") && $0.hasSuffix(" revoked")

@@ -4,7 +4,7 @@ import LedgerTestSupport
 import Testing
 import TrialSupport
 
-/// What a server that ends has recorded of requests to redeem.
+/// The attempts that a server has recorded when it ends.
 @Suite(.serialized) struct AttemptCrashTests {
     private static let minted = Result { try MintedEvidence() }
 

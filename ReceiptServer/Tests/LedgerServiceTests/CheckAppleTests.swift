@@ -19,7 +19,7 @@ import Testing
         ledger = try PurchaseLedger(creating: folder.appending(path: "ledger.db").path)
     }
 
-    /// What became of notifications at the shop's URL.
+    /// The receiver of notifications at the shop's URL.
     enum Receiver: CaseIterable { case none, ledger, nobody, unreachable }
 
     private struct Checked {

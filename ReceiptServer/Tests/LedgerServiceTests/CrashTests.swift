@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 import TrialSupport
 
-/// What a server that is killed, or whose disk is full, has recorded.
+/// The records of a server that is killed, or whose disk is full.
 @Suite(.serialized) struct CrashTests {
     private static let minted = Result { try MintedEvidence() }
     private let evidence: MintedEvidence
@@ -17,7 +17,7 @@ import TrialSupport
         file = try newLedger(evidence.path("ledger-\(UUID().uuidString).db"))
     }
 
-    /// What the clients know: what they sent, and what was answered.
+    /// The clients' requests, and the answers.
     private struct Clients {
         var next = 1
         /// The account of each transaction whose grant was acknowledged.
@@ -143,7 +143,7 @@ import TrialSupport
         #expect(granted.count > 10 && refused.count == 20)
         #expect(try request("GET", "/healthz", port: server.port).status == 200)
         server.kill()
-        // With room again, what was granted is there, and what was not can be.
+        // With room again, grants are there, and the rest can be granted.
         let second = try LedgerProcess(evidence, file)
         let other = try Client(port: second.port)
         for (transactions, outcome) in [(granted, "already-yours"), (refused, "granted")] {

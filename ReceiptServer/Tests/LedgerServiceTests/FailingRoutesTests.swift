@@ -9,7 +9,7 @@ import Sampling
 import Testing
 import TrialSupport
 
-/// What is answered over HTTP while calls of SQLite to the system fail: each call in turn.
+/// The answers over HTTP while each of SQLite's calls to the system fails in turn.
 @Suite(.serialized) struct FailingRoutesTests {
     /// In the short run, every n-th call is tried, beginning with a random one.
     private static let stride = Sampling.count("failing-route-calls")
@@ -142,7 +142,7 @@ import TrialSupport
         try PurchaseLedger(creating: template).completeFile()
     }
 
-    /// What is answered where nothing fails.
+    /// The answers without faults.
     private func expected() throws -> (beginning: [String], [Expected]) {
         try FileManager.default.copyItem(atPath: template, toPath: minted.path("expected.db"))
         let shop = try Shop(SQLiteStore(path: minted.path("expected.db")), minted, tokens)

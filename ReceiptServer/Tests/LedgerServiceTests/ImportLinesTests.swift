@@ -9,7 +9,7 @@ import TrialSupport
 
 /// Many lines, one in a hundred wrong, in an import that is killed in the middle.
 @Suite(.serialized) struct ImportLinesTests {
-    /// Writes lines, and remembers what must be said of them.
+    /// Writes lines, and remembers their expected reports.
     private struct Lines {
         private(set) var bytes: [UInt8] = Array(
             "account,token,transaction_id,original_transaction_id,product_id,quantity,date\n".utf8)

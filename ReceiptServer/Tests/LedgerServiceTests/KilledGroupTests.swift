@@ -5,7 +5,7 @@ import Sampling
 import Testing
 import TrialSupport
 
-/// What a ledger has recorded whose process is killed at a chosen point of a group.
+/// The records of a ledger whose process is killed at a chosen point of a group.
 @Suite(.serialized) struct KilledGroupTests {
     @Test(arguments: PostgreSQLServer.binaries == nil ? ["sqlite"] : ["sqlite", "postgreSQL"], GroupPoint.allCases)
     func `a group that is killed is recorded as a whole or not at all, and what was answered is`(

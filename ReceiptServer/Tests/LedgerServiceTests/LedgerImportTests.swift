@@ -33,7 +33,7 @@ struct LedgerImportTests {
 
     /// Returns the exit status, what was printed, and what was written as errors.
     ///
-    /// - Parameter together: The most lines of a batch.
+    /// - Parameter together: The maximum batch size.
     private func run(
         _ file: String, _ options: [String] = [], together: Int? = nil
     ) throws -> (Int32, [String], [String]) {
@@ -146,7 +146,7 @@ struct LedgerImportTests {
         #expect(try rows("account_tokens") == ["ben"])
     }
 
-    /// Lines 2 and later of a file of tokens, what is said of them, and the accounts that have tokens then.
+    /// Lines 2 and later of a file of tokens, their faults, and the accounts that then have tokens.
     private struct Quoted: CustomTestStringConvertible {
         let lines: String
         let faults: [String]
@@ -158,7 +158,7 @@ struct LedgerImportTests {
     private static let lineBreak = "a line break in 'account'; JSON can have one"
 
     @Test(arguments: [
-        // The account of a customer who would like to have another's line.
+        // An account name that tries to take another's line.
         Quoted(
             lines: "\"eve\nanna,T1\nx\",T2\nben,T3",
             faults: ["line 2: \(lineBreak); its quotation marks make lines 2 to 4 one"], accounts: ["ben"]),
@@ -172,7 +172,7 @@ struct LedgerImportTests {
             accounts: ["ben"]),
         // A name that ends with a backslash.
         Quoted(lines: #""eve\",T1\#nanna,T2"#, faults: [], accounts: ["anna", "eve\\"]),
-        // The mark that ends this text would be before a name.
+        // The closing mark would be before a name.
         Quoted(
             lines: "\"eve,T1\nanna,T2\n\"ben\",T3",
             faults: ["line 2: a quotation mark is not closed, before 'account'"], accounts: ["anna", "ben"]),
@@ -382,7 +382,7 @@ struct LedgerImportTests {
     @Test func `what is no file of lines is refused by its name`() throws {
         let pipe = folder.appending(path: "pipe").path
         #expect(mkfifo(pipe, 0o600) == 0)
-        // Otherwise to open it would wait for a writer.
+        // Otherwise, opening would wait for a writer.
         let other = open(pipe, O_RDWR)
         defer { close(other) }
         for path in [pipe, folder.path] {
@@ -412,7 +412,7 @@ struct LedgerImportTests {
         // 300 times would take a minute.
         #expect(ContinuousClock.now - start < .seconds(20))
         let again = try run(file, together: 1)
-        // A slow one says besides how far it is.
+        // A slow import also reports progress.
         func reported(_ errors: [String]) -> [String] { errors.filter { $0.hasPrefix("line ") } }
         #expect(again.1 == output && reported(again.2) == reported(errors))
     }
@@ -560,7 +560,7 @@ struct LedgerImportTests {
         let count = 10_000
         let lines = (1...count).map { #"{"account":"user \#($0)","token":"\#(Self.token)"}"# }
         let file = try write(lines.joined(separator: "\n"))
-        // What is said of a batch has no room in a pipe.
+        // A batch's report doesn't fit into a pipe.
         let process = try ChildProcess(
             [
                 "/bin/sh", "-c", "exec \"$@\" 2>&1", "sh", ServerProcess.executable.path, "import", file, "--ledger",
@@ -568,7 +568,7 @@ struct LedgerImportTests {
             ])
         let ledger = try PurchaseLedger(location)
         let end = Date.now.addingTimeInterval(60)
-        // It waits when it does not get further for a second.
+        // It waits if it makes no progress for a second.
         var (lineCount, last): (Int64, Int64) = (0, -1)
         while lineCount == 0 || lineCount != last {
             try #require(Date.now < end)

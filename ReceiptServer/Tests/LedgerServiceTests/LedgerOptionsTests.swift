@@ -65,7 +65,7 @@ struct LedgerOptionsTests {
                 "--webhook-secret-file", "FOLDER/tokens",
             ], "must be an https: URL"
         ),
-        // 15 bytes: the line break is none of them.
+        // 15 bytes without the line break.
         (
             [
                 "--ledger", "FOLDER/l.db", "--token-file", "FOLDER/tokens", "--webhook", "https://example.com",

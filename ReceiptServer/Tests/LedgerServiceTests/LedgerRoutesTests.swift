@@ -988,7 +988,7 @@ extension LedgerRoutesTests {
 }
 
 extension AskApple {
-    /// What would ask a port on which nothing listens.
+    /// Asks a port on which nothing listens.
     convenience init(
         asking folder: URL, _ ledger: PurchaseLedger, _ verifier: AppStoreVerifier, _ log: ServiceLog
     ) throws {

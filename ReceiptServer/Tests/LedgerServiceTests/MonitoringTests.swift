@@ -7,12 +7,11 @@ import LedgerTestSupport
 import Testing
 import TrialSupport
 
-/// The dashboard and the alarms of `deployment`, against the metrics of a server to which everything that they are
-/// about has happened.
+/// The dashboard and alarms in `deployment`, against the metrics of a server to which all that they show has happened.
 @Suite(.serialized) struct MonitoringTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../deployment")
 
-    /// The queries by what they are called. Grafana puts a time in place of its variable.
+    /// The queries by name. Grafana puts a time in place of its variable.
     private static func queries() throws -> [(name: String, text: String, isAlarm: Bool)] {
         let file = try Data(contentsOf: folder.appending(path: "dashboard.json"))
         let dashboard = try #require(JSONSerialization.jsonObject(with: file) as? [String: Any])

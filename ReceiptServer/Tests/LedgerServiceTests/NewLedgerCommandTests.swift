@@ -6,7 +6,7 @@ import LedgerTestSupport
 import Testing
 import TrialSupport
 
-/// `receipt-server init`, `--new-ledger`, and what else is started where no ledger is.
+/// `receipt-server init`, `--new-ledger`, and other commands without a ledger.
 @Suite(.serialized) struct NewLedgerCommandTests {
     private static let minted = Result { try MintedEvidence() }
     private static var stores: [String] { PostgreSQLServer.binaries == nil ? ["SQLite"] : ["SQLite", "PostgreSQL"] }

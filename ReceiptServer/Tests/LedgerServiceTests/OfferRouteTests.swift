@@ -178,7 +178,7 @@ private final class MemoryStore: OfferStore {
         let claims = try JSONSerialization.jsonObject(with: #require(Data(base64Encoded: padded))) as? [String: Any]
         #expect(claims?["transactionId"] as? String == "10" && claims?["offerIdentifier"] as? String == "winback")
         #expect(claims?["productId"] as? String == Self.product && claims?["aud"] as? String == "promotional-offer")
-        // One that ended is to be won back.
+        // One that ended can be won back.
         try subscribe("hugo", "20") {
             $0.purchaseDate = .now - .seconds(86_400 * 40)
             $0.expiresDate = .now - .seconds(86_400 * 10)
@@ -223,7 +223,7 @@ private final class MemoryStore: OfferStore {
         }
         #expect(throws: OfferRefusal.noSuchOffer) { try sign("anna", "10", offer: "forever") }
         #expect(throws: OfferRefusal.noSuchOffer) { try sign("anna", "10", product: "com.example.app.other") }
-        // Nothing of these counts.
+        // None of these counts.
         _ = try sign("anna", "10")
     }
 

@@ -14,7 +14,7 @@ import TrialSupport
         var recent = RecentReports()
         let news = ["status 500", "status 500", "status 503"].map { recent.isNews($0) }
         #expect(news == [true, false, true])
-        // Many reasons take no memory without end.
+        // Many reasons take limited memory.
         for number in 0..<1000 { _ = recent.isNews("\(number)") }
         let isForgotten = recent.isNews("status 500")
         #expect(isForgotten)
@@ -56,7 +56,7 @@ import TrialSupport
             lines.withLock { $0.append(String(decoding: line, as: UTF8.self)) }
         }
         let unknown = UnknownLengths(log) { now.withLock(\.self) }
-        // The bytes are compared: the two are another product.
+        // Bytes are compared: these are two products.
         for product in ["card", "card", "caf\u{e9}", "cafe\u{301}", "card"] { unknown.add(product) }
         #expect(lines.withLock(\.count) == 3)
         #expect(lines.withLock { $0[0].contains(#""event":"length-unknown","product_id":"card"}"#) })

@@ -217,7 +217,7 @@ struct RecoverRouteTests {
     func `an app whose key Apple refuses hides no purchase of another one`(isFirst: Bool) throws {
         let tests = try Self { isFirst ? ["com.example.refused", $0] : [$0, "com.example.refused"] }
         let coins = tests.buy()
-        // Also when it is left alone for an hour because of it.
+        // Even while requests for that app pause for an hour.
         for _ in 0..<4 {
             #expect(try tests.recover(#"{"transaction_id":"\#(coins.transactionID)"}"#).status == 200)
             let (status, answer) = try tests.recover(#"{"transaction_id":"77"}"#)

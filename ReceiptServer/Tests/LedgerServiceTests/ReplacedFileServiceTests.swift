@@ -18,7 +18,7 @@ import TrialSupport
         let server = try LedgerProcess(evidence, file)
         #expect(try redeem(1, server)?.outcomes == ["granted"])
         if change == "replaced" {
-            // As one restores a back-up, but for the server that is still running.
+            // Like restoring a backup, but with a running server.
             let commands = "cp ledger.db copy && mv copy ledger.db && rm ledger.db-*"
             try ChildProcess.run(["sh", "-c", "cd '\(evidence.folder.path)' && \(commands)"])
         } else {

@@ -13,7 +13,7 @@ import TrialSupport
         private var handle: OpaquePointer?
         private var program: ChildProcess?
 
-        /// - Parameter mode: That of a lock of a table of PostgreSQL. `EXCLUSIVE` allows to read.
+        /// - Parameter mode: The mode of PostgreSQL's table lock. `EXCLUSIVE` allows reading.
         init(_ location: String, _ mode: String = "ACCESS EXCLUSIVE") throws {
             if location.contains("://") {
                 let program = try ChildProcess([(PostgreSQLServer.binaries ?? "") + "/psql", "-XAtq", location])
@@ -36,7 +36,7 @@ import TrialSupport
         }
     }
 
-    /// New ledgers in all databases that there are.
+    /// New ledgers in all available databases.
     private static func locations(_ evidence: MintedEvidence) throws -> [String] {
         let file = evidence.path("ledger-\(UUID().uuidString).db")
         let files =
