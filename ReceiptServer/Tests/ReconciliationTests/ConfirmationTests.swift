@@ -50,7 +50,7 @@ import Testing
         #expect(unknown.signer == "\(signer)")
         #expect(try shop.ledger.unknownCounts().map(\.count) == [1])
         #expect(shop.findings.withLock { $0.count { if case .unknown = $0 { true } else { false } } } == 1)
-        // Nothing is taken back, and nothing is asked any more.
+        // Nothing is revoked, and nothing more is asked.
         #expect(try shop.rows("SELECT quantity FROM grants WHERE transaction_id = '\(id)'") == [["1"]])
         try shop.run(for: .days(30))
         #expect(dates.withLock(\.count) == 6)
@@ -201,8 +201,8 @@ import Testing
         #expect(recoveryError(shop, id) == "budgetSpent")
     }
 
-    /// The number of pages that a recovery of a subscription asks for until it gives up, if each has a next one and
-    /// nothing else.
+    /// The number of empty pages that a recovery of a subscription requests before it gives up, if each announces a
+    /// next one.
     private func pagesAsked(
         each time: Duration = .zero, _ revision: @escaping @Sendable (Int) -> String
     ) throws -> Int {
@@ -263,7 +263,7 @@ import Testing
             #expect(try shop.rows("SELECT 1 FROM evidence").isEmpty)
             try shop.run(for: .hours(2))
         }
-        // Nor is a history whole that lacks what was asked about.
+        // A history without the requested one is incomplete, too.
         for text in ["{\"hasMore\":false}", "{\"signedTransactions\":[]}"] {
             shop.stranger.withLock { body in
                 body = { request in
@@ -328,7 +328,7 @@ import Testing
         }
         let result = try shop.reconciler.recover(.order("MX2"), of: shop.app, for: "carl")
         #expect(result.outcomes.map(\.outcome) == [.expired, .belongsToAnother])
-        // The third one's group is nobody's business.
+        // The third one's group isn't requested.
         #expect(result.transactionIDs.count == 3 && !result.transactionIDs.contains(periods[2]))
         #expect(histories.withLock(\.count) == 1)
     }

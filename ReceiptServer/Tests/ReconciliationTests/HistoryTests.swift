@@ -55,7 +55,7 @@ import Testing
         let shop = try Shop(place)
         _ = try outage(shop)
         let before = try shop.checkpoint().completeUntil
-        // The server is seen last before this page: what it has committed is all that there is.
+        // The server stops before this page: only what it has committed is left.
         let pages = Guarded(0)
         let (isThere, goOn, ended) = (
             DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
@@ -87,7 +87,7 @@ import Testing
         #expect(shop.requests(.notificationHistory) == asked + 4 - page)
         let after = try #require(try shop.checkpoint().completeUntil)
         #expect(after > (before ?? .distantPast))
-        // The first one was only slow. It changes nothing any more.
+        // The first one was only slow, and now changes nothing.
         goOn.signal()
         ended.wait()
         #expect(try shop.checkpoint().completeUntil == after && left(shop) == 0)
@@ -233,7 +233,7 @@ import Testing
         while case .asked = shop.reconciler.runOnce() {}
         let checkpoint = try shop.checkpoint()
         let gap = try #require(checkpoint.gap)
-        // Apple can have been late to send what it had signed before it was asked.
+        // Apple may have sent late what it had signed before the request.
         #expect(gap.from == seen - .days(1) && gap.until == shop.store.now - .days(kept))
         #expect(checkpoint.completeUntil == shop.store.now && checkpoint.sweptUntil == shop.store.now)
         #expect(shop.found.contains { if case .gap = $0 { true } else { false } })
@@ -325,7 +325,7 @@ import Testing
         let shop = try Shop(.sqlite)
         shop.stranger.withLock { body in
             body = { request in
-                // Of the failures, Apple answers.
+                // Apple answers about failures.
                 let isAboutFailures = String(decoding: request.body ?? [], as: UTF8.self).contains("onlyFailures")
                 return isAboutFailures ? nil : HTTPTransport.Answer(status: 500, body: [])
             }

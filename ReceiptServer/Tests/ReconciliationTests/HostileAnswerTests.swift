@@ -7,7 +7,7 @@ import LedgerTestSupport
 import Reconciliation
 import Testing
 
-/// What answers is not always Apple, or not in order.
+/// Answers that don't come from Apple, or are faulty.
 @Suite struct HostileAnswerTests {
     /// A purchase with a refund that the ledger does not know.
     private func refunded(_ shop: Shop) throws -> PurchaseHistory.Transaction {
@@ -109,7 +109,7 @@ import Testing
         #expect(2...maximum ~= asked, "\(asked)")
     }
 
-    /// Pages of notifications that were sent while nobody took them, with a place of their own each; `nil` for the end.
+    /// Answers with pages of undelivered notifications, each with its own token; `nil` for the end.
     private func answer(
         _ shop: Shop, _ page: @escaping @Sendable (Int) -> (items: String, token: String?)
     ) -> Guarded<[Int64: Int]> {
@@ -147,7 +147,7 @@ import Testing
             }
         }
         shop.tick(for: .hours(9))
-        // What is begun anew after hours is read again.
+        // A window restarted after hours is read again.
         let new = kind == .aCycle ? 2 * 7 : 0
         // Each of the two inquiries learns from a page of its own that there are no more.
         #expect(byHour.withLock { $0.values.max() ?? 0 } <= 20 + 1 + new, "\(byHour.withLock(\.self))")
@@ -160,7 +160,7 @@ import Testing
         let items = try Self.items(shop, 90)
         try shop.reconciler.begin()
         let byHour = answer(shop) { number in
-            // Of both inquiries, each page has something new but for a few.
+            // For both inquiries, most pages have something new.
             number < 90 ? (number % 12 == 0 ? "" : items[number], "\(number)") : ("", nil)
         }
         shop.tick(for: .hours(4))
@@ -238,7 +238,7 @@ import Testing
         shop.stranger.withLock { $0 = { _ in nil } }
         shop.tick(for: .hours(25))
         let confirmed = try shop.rows("SELECT 1 FROM confirmations WHERE confirmed_at IS NOT NULL").count
-        // What is final for Apple, or a fault of ours, is an operator's to ask again.
+        // After a final error, or a fault of ours, an operator must ask again.
         let failed = try shop.ledger.failedInquiries()
         #expect(confirmed + failed.count == 1 && (failed.isEmpty || body.contains("errorCode")))
         #expect(try shop.reconciler.reconcile().status == 0)
@@ -296,7 +296,7 @@ import Testing
         shop.tick(for: .hours(2))
         _ = try shop.reconciler.reconcile(account: "anna")
         shop.stranger.withLock { $0 = { _ in nil } }
-        // What else the customer has goes on.
+        // Other purchases go on.
         let now = shop.store.now
         let gems = shop.store.change(customer: 1) { $0.buyConsumable("gems", at: now) }
         #expect(try shop.redeem(gems) == [.granted])
@@ -339,7 +339,7 @@ import Testing
                 (checkpoint.completeUntil, checkpoint.sweptUntil) = (now + step, now + step)
                 let app = AskedApp(.production, "com.example.app")
                 let window = checkpoint.window(range, of: app, at: now)
-                // What a clock noted that was a little ahead is within the overlap.
+                // A date from a slightly fast clock is within the overlap.
                 #expect(window.from <= now - .seconds(3600) && window.runUntil == now, "\(step)")
                 checkpoint.complete(window, range, of: app, at: now)
                 let noted = range == .failures ? checkpoint.completeUntil : checkpoint.sweptUntil
@@ -371,7 +371,7 @@ import Testing
         }
         try shop.run(for: .seconds(725))
         let due = try shop.rows("SELECT attempts, state FROM questions WHERE kind = 'transaction'")
-        // The one that was slow has an answer all the same, and what Apple confirmed needs no inquiry.
+        // The slow one still has an answer, and a confirmed transaction needs no inquiry.
         #expect(due.isEmpty || due == [["0", "pending"]])
         try shop.run(for: .hours(1))
         #expect(try shop.inquiries.isEmpty && shop.quantity(coins) == "1")
@@ -398,7 +398,7 @@ import Testing
         shop.store.change(customer: 2) { $0.refund(gems, at: date) }
         try shop.run(for: .days(8))
         #expect(try shop.quantity(gems) == "0" && shop.causes.last == "revoked reconciliation")
-        // Three pages of the one, and one of the other, who has nothing any more that can be refunded.
+        // Three pages of one customer, and one of the other, who has nothing refundable left.
         #expect(shop.requests(.refundHistory) == 3 + 1)
         #expect(try shop.rows("SELECT 1 FROM evidence").count == 48)
         try shop.run(for: .days(120))

@@ -10,7 +10,7 @@ import Sampling
 import SeededRandom
 import Testing
 
-/// Whatever faults: once they end, a ledger that asks has what a ledger has that missed nothing.
+/// Once faults end, a ledger that asks has the same as one that missed nothing.
 @Suite struct RandomReconciliationTests {
     /// The customers of one shop.
     private static let customerCount = 25
@@ -321,7 +321,7 @@ private final class Simulation {
     private func move(to date: Instant) throws {
         now = date
         store.setClock(date)
-        // Looking for what is to be sent takes time.
+        // Finding what to send takes time.
         if nextDelivery <= date {
             nextDelivery = date + .seconds(7200)
             store.deliverNotifications()
@@ -351,7 +351,7 @@ private final class Simulation {
                 break
             }
             guard now < end else { return }
-            // Apple's attempts and what becomes due are between, too.
+            // Stop for Apple's attempts and due inquiries before.
             try move(to: min(max(next ?? end, now + .milliseconds(1)), now + .seconds(3600), end))
         }
     }

@@ -39,7 +39,7 @@ import Testing
         if case .unavailable = error { true } else { false }
     }
 
-    /// The pages of the history that were asked for, each of which takes a time.
+    /// Counts the requested pages of the history, each of which takes some time.
     private func watch(_ shop: Shop, each time: Duration) -> Guarded<Int> {
         let pages = Guarded(0)
         shop.onRequest.withLock { body in
@@ -128,7 +128,7 @@ import Testing
 
     // MARK: Refused
 
-    /// Has the signature of a transaction changed in the history.
+    /// Changes the signature of a transaction in the history.
     private func spoil(_ shop: Shop, _ id: String) {
         let answer = shop.store.inProcess()
         shop.stranger.withLock { body in
@@ -182,7 +182,7 @@ import Testing
         let recorded = try shop.reconciler.recover(
             .transaction(first.transactionID), of: shop.app, skippingRefused: true)
         #expect(recorded.transactionIDs.count == 25 && recorded.refused.count == 1)
-        // What is whole is claimed as ever.
+        // A whole answer is claimed.
         shop.stranger.withLock { $0 = { _ in nil } }
         let whole = try shop.reconciler.recover(
             .transaction(first.transactionID), of: shop.app, for: "anna", skippingRefused: true)

@@ -8,7 +8,7 @@ import LedgerTestSupport
 import Reconciliation
 import Testing
 
-/// Where a ledger can be. The same must hold in each.
+/// A database for ledgers. All must behave alike.
 enum Place: String, CaseIterable, CustomTestStringConvertible {
     case sqlite, postgreSQL
 
@@ -38,7 +38,7 @@ enum Place: String, CaseIterable, CustomTestStringConvertible {
         }
     }
 
-    /// A place of a ledger, which is removed when nobody uses it any more.
+    /// A ledger's place, which is removed when it is no longer used.
     final class Location: Sendable {
         let text: String
         let folder: String?
@@ -52,7 +52,7 @@ enum Place: String, CaseIterable, CustomTestStringConvertible {
     }
 }
 
-/// A fake App Store whose clock stands still, a ledger, and who asks for it.
+/// A fake App Store with a manual clock, a ledger, and its reconciler.
 final class Shop: Sendable {
     static let start = Instant(millisecondsSince1970: 1_767_225_600_000)  // 2026-01-01
 
@@ -67,7 +67,7 @@ final class Shop: Sendable {
     let isSwallowing = Guarded(false)
     /// Called with each request before it is answered.
     let onRequest: Guarded<@Sendable (HTTPTransport.Request) -> Void>
-    /// What answers instead of the store, if it does.
+    /// Answers instead of the store, or returns `nil`.
     let stranger: Guarded<Stranger>
     /// How far the server's clock is ahead.
     let clockError = Guarded(Duration.zero)
