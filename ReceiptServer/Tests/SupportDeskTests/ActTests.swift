@@ -7,7 +7,7 @@ import Foundation
 import Testing
 import TrialSupport
 
-/// What support does: each act with its scope, its reason, its record, its event and its way back.
+/// Support's acts: each with its scope, reason, record, event and undo.
 @Suite(.serialized) struct ActTests {
     private static let id = "340000000000001"
 
@@ -15,7 +15,7 @@ import TrialSupport
     struct Row: Sendable {
         let act: Act
         var fields: [String: String] = [:]
-        /// What was done before.
+        /// The acts before.
         var first: [(Act, [String: String])] = []
         let notice: String
         let story: String
@@ -211,7 +211,7 @@ import TrialSupport
         let set = ["quantity": "2", "number": "two"]
         #expect(try words(staff.act(.setQuantity, Self.id, set).text).contains("The quantity is now 2"))
         #expect(try words(staff.act(.grantProduct, Self.id, grant).text).contains("quantity"))
-        // Another form is not sent again by it.
+        // The failure frees no other form.
         #expect(try words(staff.act(.setQuantity, Self.id, set).text).contains("Nothing was done again."))
         grant["quantity"] = "1"
         let (file, elsewhere) = (desk.folder.appending(path: "ledger.db"), desk.folder.appending(path: "elsewhere"))
@@ -244,8 +244,7 @@ import TrialSupport
         #expect(try desk.quantity(of: "anna", Self.id) == 299)
     }
 
-    /// What a browser sends of a form: each line break as CR LF, and whatever is not plain percent-encoded (WHATWG URL,
-    /// 5.2).
+    /// A form as a browser sends it: line breaks as CR LF, and special characters percent-encoded (WHATWG URL, 5.2).
     private func sent(_ fields: [(String, String)]) -> [UInt8] {
         func encoded(_ text: String) -> String {
             var bytes: [UInt8] = []

@@ -86,7 +86,7 @@ import TrialSupport
         for cookie in [header, header + id] where !cookie.hasPrefix("receipt-support=\(id)") {
             #expect(try !desk.get("/", cookie: cookie).text.contains("action=\"/search\""), "\(cookie)")
         }
-        // Two of one name: one of them is not of this desk.
+        // Two cookies of one name: one isn't this desk's.
         let two = "\(browser.cookie); receipt-support=\(String(repeating: "0", count: 64))"
         #expect(try desk.get("/", cookie: two).text.contains("action=\"/sign-in\""))
     }
@@ -313,7 +313,7 @@ import TrialSupport
         #expect(try second.get("/").text.contains("action=\"/search\""))
         let log = desk.lines.withLock { $0.joined() }
         #expect(log.contains("\"event\":\"support-act\",\"act\":\"transfer\",\"request\":\""))
-        // What was not done is no act: the forms have no event and no product, and this desk cannot ask Apple.
+        // Failed acts are not logged: the forms have no event and no product, and this desk cannot ask Apple.
         for act in [Act.sendAgain, .grantProduct, .askApple] {
             #expect(!log.contains("\"act\":\"\(act.rawValue)\""))
         }

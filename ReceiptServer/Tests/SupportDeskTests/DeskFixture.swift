@@ -178,7 +178,7 @@ final class DeskFixture: @unchecked Sendable {
     struct Browser {
         let desk: DeskFixture
         var cookie: String
-        /// What each of its forms has.
+        /// The token in its forms.
         let form: String
 
         init(desk: DeskFixture, cookie: String) throws {
@@ -196,7 +196,7 @@ final class DeskFixture: @unchecked Sendable {
 
         func search(_ text: String) throws -> String { try post("/search", [("text", text)]).text }
 
-        /// Does something to a transaction, with a form of its own, a second later.
+        /// Performs an act on a transaction, with its own form, a second later.
         func act(_ act: Act, _ id: String, _ fields: [String: String] = [:]) throws -> ReceivedAnswer {
             desk.advance(.seconds(1))
             let form = [

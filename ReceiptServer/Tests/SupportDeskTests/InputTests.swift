@@ -8,7 +8,7 @@ import TrialSupport
 
 /// What a field can be given.
 @Suite struct InputTests {
-    /// What this thread has had of a processor.
+    /// The processor time of this thread.
     private static var secondsOfThread: Double {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

@@ -6,7 +6,7 @@ import Foundation
 import Testing
 import TrialSupport
 
-/// What sessions and attempts to sign in take, without a socket.
+/// Limits of sessions and sign-ins, without a socket.
 @Suite struct SignInBoundTests {
     private let start = DeskFixture.start
 
@@ -98,7 +98,7 @@ import TrialSupport
         let own = String(cookie.prefix { $0 != ";" })
         #expect(own != chosen)
         #expect(try desk.get("/", cookie: chosen).text.contains("action=\"/sign-in\""))
-        // Signed in again in the same browser, the first session is over.
+        // Signing in again in the same browser ends the first session.
         _ = try desk.post("/sign-in", [("token", DeskFixture.staff)], cookie: own)
         #expect(try desk.get("/", cookie: own).text.contains("action=\"/sign-in\""))
     }
@@ -137,7 +137,7 @@ import TrialSupport
         }
         #expect(desk.desk.sessions.count == Sessions.maximumCountOfToken + 1)
         #expect(try first.get("/").text.contains("action=\"/sign-in\""))
-        // Nobody signs out who has another token.
+        // Other tokens' sessions stay signed in.
         #expect(try other.get("/").text.contains("action=\"/search\""))
     }
 
@@ -147,7 +147,7 @@ import TrialSupport
         for number in 0..<SignInLimit.maximumCount { #expect(try status("wrong-token-\(number)") == 403) }
         #expect(try status("wrong-token") == 429)
         #expect(try status("another-wrong-token-0123456789abcdef01234") == 429)
-        // It may be a word: it waits.
+        // A short token waits: it may be a word.
         #expect(try status(DeskFixture.short) == 429)
         #expect(try status(DeskFixture.staff) == 303)
         desk.advance(.seconds(3))
@@ -155,7 +155,7 @@ import TrialSupport
         #expect(try status("wrong-token") == 429)
         desk.advance(.seconds(3))
         #expect(try status(DeskFixture.short) == 303)
-        // The log is no way to fill a disk.
+        // Logging can't fill the disk.
         let refusals = desk.lines.withLock { $0.filter { $0.contains("support-sign-in-refused") }.count }
         #expect(refusals == SignInLimit.maximumCount + 1)
     }

@@ -6,7 +6,7 @@ import Foundation
 import Testing
 import TrialSupport
 
-/// What the desk says of a price and of a renewal, as Apple signed them.
+/// Prices and renewals on the desk, as Apple signed them.
 @Suite(.serialized) struct SignedFactTests {
     private let id = "340000000000001"
 
@@ -114,7 +114,7 @@ import TrialSupport
 }
 
 extension String {
-    /// Whether the words of a page have a sentence. Where markup was, there is a space.
+    /// Whether a page's words contain a sentence, ignoring spaces, which can be markup.
     fileprivate func contains(spaceless sentence: String) -> Bool {
         filter { $0 != " " }.contains(sentence.filter { $0 != " " })
     }

@@ -241,7 +241,7 @@ import TrialSupport
         #expect(chinese.contains("登录"))
     }
 
-    /// The words of one thing, and those that are not it.
+    /// No text may contain the wrong words.
     @Test func `Chinese texts have one word for one thing`() {
         let wrong = [
             "账户", "帐户", "帐号", "顾客", "续期", "运营者", "项目", "价款", "部分变更", "回答", "正式服务", "所固定",
@@ -285,7 +285,7 @@ import TrialSupport
         #expect(unknown.contains("may be a transaction id whose evidence was never sent"))
         let order = try browser.search("My order is MX1A2B3C4D, thanks")
         #expect(words(order).contains("MX1A2B3C4D may be the order id from Apple's e-mail."))
-        // Nobody is sent for what this server cannot look up.
+        // Asks for nothing that this server can't look up.
         #expect(words(order).contains("This server is not set up to ask Apple."))
         #expect(!words(order).contains("ask the customer for the order id"))
     }
