@@ -37,7 +37,7 @@ private let verifier = FuzzAuthority.made {
     try AppStoreVerifier(bundleID: bundleID, environments: [.production], trust: .roots([authority.trustAnchor]))
 }
 
-/// A customer of its own for each history, and a ledger for as many as a `PurchaseHistory` can have.
+/// Each history has its own customer, and a ledger has as many as a `PurchaseHistory` allows.
 private nonisolated(unsafe) var historyCount = 0
 private nonisolated(unsafe) var currentLedger: PurchaseLedger?
 private let customers = 1...499
@@ -65,7 +65,7 @@ private struct FuzzedHistory {
     /// The transactions that are refunded as a whole, and those whose refund the ledger knows.
     private var refunded: Set<String> = []
     private var notifiedRefunds: Set<String> = []
-    /// What was redeemed, for those who send it again after a refund.
+    /// Redeemed evidence, to be sent again after a refund.
     private var earlier: [VerifiedEvidence] = []
 
     init() {

@@ -10,9 +10,9 @@ import ServerFuzzSupport
 import StrictText
 import SupportDesk
 
-// What libmicrohttpd hands over, as it hands it over: a line with method and target, lines of headers, and a body. A
-// byte below 9 stands for evidence, a token or a session that is accepted. The routes of the service, of the ledger and
-// of the support desk answer it.
+// Requests as libmicrohttpd delivers them: a line with method and target, header lines, and a body. A byte below 9
+// stands for evidence, a token or a session that is accepted. The routes of the service, the ledger and the support
+// desk answer.
 
 @_cdecl("LLVMFuzzerTestOneInput")
 func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
@@ -84,7 +84,7 @@ private func checkAnswer(_ response: Response, _ request: ReceivedRequest) {
     }
 }
 
-/// What a page of the support desk may have, besides what a report has.
+/// The elements of a desk page, besides those of a report.
 private let elements = Tag.allCases.map(\.rawValue) + ["form", "label", "textarea", "select", "option", "button"]
 private let addresses = [
     "/", "/account", "/act", "/search", "/settings", "/sign-in", "/sign-out", "/what-clients-send",
@@ -208,7 +208,7 @@ private struct Site {
 private nonisolated(unsafe) var site: Site?
 private nonisolated(unsafe) var answeredCount = 0
 
-/// The site, made anew now and then: what requests left in its ledger would make the next ones slower.
+/// The site, recreated now and then, because what requests leave in its ledger slows the next ones.
 private func currentSite() -> Site {
     let number = unsafe answeredCount
     unsafe answeredCount += 1
