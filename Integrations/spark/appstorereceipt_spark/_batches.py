@@ -24,8 +24,7 @@ _ROWS, _BYTES = 1000, 1 << 26
 
 _text, _number, _flag, _time = pa.string(), pa.int64(), pa.bool_(), pa.timestamp("us", "UTC")
 
-# The years 1 to 9999, which Python can express: another date would be an exception where the rows are collected. In
-# seconds since 1970.
+# The years 1 to 9999, in seconds since 1970. Python cannot express other dates, and collecting them would raise.
 _FIRST, _END = (pa.scalar(second * 1_000_000, pa.int64()).cast(_time) for second in (-62_135_596_800, 253_402_300_800))
 
 
@@ -33,7 +32,7 @@ def _struct(fields: dict[str, pa.DataType]) -> pa.DataType:
     return pa.struct(list(fields.items()))
 
 
-# What is read of the JSON. Dates are text there, and web_order_line_item_id a number.
+# Members to read. Dates are text in the JSON, and web_order_line_item_id a number.
 _PURCHASE = {
     "product_id": _text, "transaction_id": _text, "original_transaction_id": _text, "quantity": _number, "purchase_date": _time,
     "original_purchase_date": _time, "expires_date": _time, "cancellation_date": _time, "web_order_line_item_id": _number,
@@ -111,8 +110,7 @@ def _line(verifier: Verifier, evidence: bytes, at: datetime | None) -> str:
     """The verdict as JSON, in the form of a receipt's, and what the evidence entitles to."""
     text = verifier.verdict_json(evidence)
     if text.startswith('{"verified":false'):
-        # Nothing of this host's faults may look like a refusal of the evidence: the task fails, and Spark tries it
-        # again elsewhere.
+        # A fault of this host must not look like a refusal of the evidence: the task fails, and Spark retries it.
         if '"at_fault":"host"' in text:
             raise RuntimeError(text)
         return f'{{"verdict":{text}}}'
@@ -142,7 +140,7 @@ def _in_form_of_receipt(verdict: dict[str, Any]) -> dict[str, Any]:
     """Signed data of StoreKit 2 and transaction receipts are rare beside receipts, and need not be fast."""
     kind = list(verdict)[list(verdict).index("trust") + 1]
     contents = verdict[kind]
-    # Of other kinds, these names are members that Apple does not document, with any value.
+    # In other kinds, Apple documents no such members: they can have any value.
     purchase = {"notification": verdict.get("transaction"), "transaction": contents, "transaction_receipt": contents}.get(kind) or {}
     data = contents.get("data") if kind == "notification" else None
 
@@ -153,7 +151,7 @@ def _in_form_of_receipt(verdict: dict[str, Any]) -> dict[str, Any]:
     def of_purchase(type_: type, *names: str) -> Any:
         return value(type_, *((purchase, name) for name in names))
 
-    # As the library finds it: another member of this name says nothing.
+    # Where the library reads it: others of this name do not count.
     if kind == "notification":
         environment = value(str, *((contents.get(name), "environment") for name in ("data", "appData", "summary")))
     else:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet
 
 SHARE_OF_FAULTS = {"bundle-id-mismatch": 0.02, "environment-mismatch": 0.01, "invalid-signature": 0.01, "truncated": 0.005, "empty-input": 0.002}
-"""The codes of refusals that are wanted, and their shares."""
+"""The codes of the refusals to make, and their shares."""
 BUNDLE_ID = "com.example.app"
 ROWS_PER_GROUP = 2000
 FILE_COUNT = 8

@@ -1,4 +1,4 @@
-"""What becomes of evidence of every kind, without Spark. Needs RECEIPT, the command."""
+"""Verdicts on evidence of every kind, without Spark. Needs RECEIPT, the command."""
 
 import json
 import os
