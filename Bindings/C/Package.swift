@@ -15,7 +15,7 @@ let staticLibraries = Context.environment["ASR_STATIC_LIBRARIES"]
 /// Whether the static libraries contain libcrypto.
 let hasOwnLibcrypto = Context.environment["ASR_OWN_LIBCRYPTO"] != nil
 
-/// Whether the system says where the Swift runtime is, and the library has no path of this machine's toolchain.
+/// Whether the system finds the Swift runtime, and the library has no path to this machine's toolchain.
 let usesSystemRuntime = Context.environment["ASR_SYSTEM_RUNTIME"] != nil
 
 /// The functions of AddressSanitizer are in the program, and not in a library.
@@ -47,7 +47,7 @@ let package = Package(
     dependencies: [.package(name: "swift-app-store-receipt", path: "../..")],
     targets: [
         .systemLibrary(name: "CAppStoreReceipt", path: "include"),
-        // What is written in C: fork(), the loading of libcrypto, and options with types of C.
+        // The parts in C: fork(), the loading of libcrypto, and options with types of C.
         .target(
             name: "CProcess",
             cSettings: [.headerSearchPath("../../include")] + (hasOwnLibcrypto ? [.define("ASR_OWN_LIBCRYPTO")] : [])),

@@ -1,7 +1,7 @@
 @_spi(Surfaces) import AppStoreReceipt
 
-/// What the C library takes and returns, once for all languages. The settings, the members and the words are the
-/// library's own tables.
+/// The inputs and outputs of the C library, for all languages. The settings, members and words are the library's own
+/// tables.
 enum Description {
     static let settings = VerifierSetting.allCases
     static let words = OutputMember.Words.allCases

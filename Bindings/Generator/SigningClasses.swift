@@ -1,4 +1,4 @@
-/// What surrounds the methods in each language: how a signer is made, freed and called.
+/// The code around the methods in each language: how a signer is made, freed and called.
 extension SigningMethod {
     static let pythonClass = #"""
         class _SignerHandle(_Handle):

@@ -1,7 +1,6 @@
 import Foundation
 
-// Writes what the languages take from the library's tables: whole files, or parts of files between two lines that say
-// so.
+// Writes the parts of bindings that come from the library's tables: whole files, or parts between two marker lines.
 //
 //   generate-bindings            writes
 //   generate-bindings --check    exit status 1 if a file is not as it would be written

@@ -11,8 +11,8 @@ import (
 	"unsafe"
 )
 
-// Verifier verifies evidence. All goroutines may use one at the same time. Make it when the program starts with
-// NewVerifier: one that was not made so verifies nothing. Copies share it.
+// Verifier verifies evidence. All goroutines may use one at the same time. Make it with NewVerifier when the program
+// starts: a zero Verifier verifies nothing. Copies share it.
 type Verifier struct{ shared *owner }
 
 // owner frees the verifier of the library when no Verifier has it any more.
@@ -55,8 +55,8 @@ func NewVerifier(settings ...Option) (*Verifier, error) {
 }
 
 // addressable returns the bytes, or one other byte if there are none, so that calls of C can have the argument
-// &addressable(bytes)[0]. Of an argument in this form, cgo looks for pointers in the bytes alone; otherwise, in the
-// whole variable that they are in, such as a connection with its buffer.
+// &addressable(bytes)[0]. In this form, cgo looks for pointers only in the bytes; otherwise, in the whole variable
+// that holds them, such as a connection with its buffer.
 func addressable(bytes []byte) []byte {
 	if len(bytes) == 0 {
 		return []byte{0}

@@ -334,8 +334,7 @@ func TestGoroutinesShareAVerifier(t *testing.T) {
 	}
 }
 
-// badSettings are the rows of the shared table that Go can say, in which no text is nil, and those that only Go can
-// say.
+// badSettings returns the shared table's rows that Go can pass, those without a nil text, and rows that only Go can.
 func badSettings(t *testing.T) (rows []badSetting) {
 	bytes, err := os.ReadFile("../cases/settings.json")
 	if err != nil {

@@ -58,7 +58,7 @@ func setTexts(name, key string, values ...string) Option {
 	return set(name, key, texts...)
 }
 
-// A fraction of a second does not count. More than -1 s would be 0.
+// Drops fractions of a second; a negative age stays negative.
 func setSeconds(name, key string, age time.Duration) Option {
 	if age < 0 {
 		return setTexts(name, key, "-1")
@@ -66,7 +66,7 @@ func setSeconds(name, key string, age time.Duration) Option {
 	return setTexts(name, key, strconv.FormatInt(int64(age/time.Second), 10))
 }
 
-// setDate sets the zero time to a text of its own: to "" where it comes from a date that was not set.
+// setDate sets a date. The zero time becomes the text zero: "" where it means a date that was not set.
 func setDate(name, key string, date time.Time, zero string) Option {
 	if date.IsZero() {
 		return setTexts(name, key, zero)

@@ -93,7 +93,7 @@ static napi_value call(napi_env env, napi_callback_info info) {
     // The operation says which of the two it is.
     local.verifier = owner;
     local.signer = owner;
-    // Of a larger number, the date has the lowest 64 bits: of 2^64, those of 1970.
+    // A larger number would lose its upper bits: 2^64 would be 1970.
     if (!is_lossless) return failure(env, "a date must be a Date or milliseconds since 1970");
     local.count = size / sizeof(size_t);
     if (size % sizeof(size_t) != 0 || !lengths_fit(&local)) return failure(env, "the lengths are not those of the evidence");

@@ -122,7 +122,7 @@ static asr_status set(asr_options *options, const bad_setting *row, const char *
     return asr_options_set(options, row->option, value, value ? strlen(value) : 1);
 }
 
-/* The table of bad settings, whose statuses the program ignores, and what only C can say. None makes a verifier. */
+/* The table of bad settings, with statuses ignored, and those that only C can pass. None makes a verifier. */
 static void settings_fail_closed(void) {
     asr_verifier *verifier;
     asr_error error;
@@ -160,7 +160,7 @@ static void settings_fail_closed(void) {
     closed(asr_options_add_roots(options, "0", SIZE_MAX));
 }
 
-/* What grants products takes production, unless the options say otherwise. */
+/* A verifier accepts production only, unless the options say otherwise. */
 static void production_is_the_default(void) {
     const struct { const char *environment, *evidence; asr_status status; } rows[] = {
         {NULL, "receipt", ASR_VERIFIED}, {NULL, "receipt of the sandbox", ASR_REFUSED},

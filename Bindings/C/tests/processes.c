@@ -118,7 +118,7 @@ static void memory(long calls) {
     const test_case *good = case_named("receipt"), *bad = case_named("refused: chain");
     long before = 0;
     for (long i = 0; i < calls; i++) {
-        /* After the first tenth, what is kept is kept. */
+        /* After the first tenth, caches have grown. */
         if (i == calls / 10) before = resident();
         const test_case *c = i % 4 ? good : bad;
         char *json;

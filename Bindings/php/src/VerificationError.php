@@ -29,7 +29,7 @@ final class VerificationError extends \RuntimeException
     public function __construct(int $status, ?string $verdictJson, string $code, string $category, ?string $message = null)
     {
         $verdict = json_decode($verdictJson ?? '{}', true);
-        // Of entitlements, the error is that of one of the pieces.
+        // For entitlements, the error is one piece's.
         $errors = array_column([$verdict, ...$verdict['refused'] ?? []], 'error');
         $details = array_column($errors, null, 'code')[$code] ?? [];
         parent::__construct($message ?? $details['message'] ?? $code);

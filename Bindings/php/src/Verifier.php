@@ -82,7 +82,7 @@ final class Verifier
                 }
             }
             $verifier = $ffi->new('asr_verifier *');
-            // Each row of a table can have its date, and what is shared is never freed.
+            // Each table row can have its date, and shared verifiers are never freed.
             $isShared = array_filter($dates, static fn (mixed $date) => $date instanceof DateTimeInterface) === [];
             self::json(Library::call($isShared ? 'asr_verifier_shared' : 'asr_verifier_new', $options, \FFI::addr($verifier)));
             return new Handle($verifier, $isShared);

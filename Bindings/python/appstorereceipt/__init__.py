@@ -109,7 +109,7 @@ class VerificationError(Exception):
     def __init__(self, status: int, code: str, category: str, verdict_json: str | None = None, message: str | None = None) -> None:
         self.status, self.code, self.category, self.verdict_json = status, code, category, verdict_json
         verdict: dict[str, Any] = json.loads(verdict_json) if verdict_json else {}
-        # Of entitlements, the error is that of one of the pieces.
+        # For entitlements, the error is one piece's.
         errors = [verdict.get("error", {})] + [piece["error"] for piece in verdict.get("refused", [])]
         details: dict[str, Any] = next((each for each in errors if each.get("code") == code), {})
         self.message, self.advice = message or details.get("message", code), details.get("advice", "")

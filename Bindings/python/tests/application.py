@@ -1,4 +1,4 @@
-"""What the servers of test_servers.py run: one verifier, made before the workers are forked, and a thread that verifies
+"""The application in test_servers.py: one verifier, made before the workers are forked, and a thread that verifies
 meanwhile."""
 
 import os

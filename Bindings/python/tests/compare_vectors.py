@@ -2,9 +2,9 @@
 
 usage: compare_vectors.py TEST-VECTORS
 
-A vector is left out for a package that has no option for what the vector's verifier differs in, or no rule of that
-kind: it is then the caller's task. A notification's signed parts are verified by the calls that a package has for them,
-and it counts as refused if a part is. Only a difference between this package and the stored verdicts is a failure."""
+A package skips a vector if it has no option for a setting of the vector's verifier, or no rule of that kind: both are
+then the caller's task. A package verifies a notification's signed parts with its calls for them, and a refused part
+counts as a refused notification. Only a difference between this package and the stored verdicts is a failure."""
 
 import base64
 import json

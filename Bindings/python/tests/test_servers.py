@@ -30,7 +30,7 @@ def free_port():
 
 
 class Server:
-    """What both are asked. The command makes three workers, which are forked from a process that verifies in another
+    """The tests of both servers. The command makes three workers, forked from a process that verifies in another
     thread."""
 
     def setUp(self):
@@ -103,11 +103,11 @@ class Gunicorn(Server, unittest.TestCase):
 @unittest.skipUnless(shutil.which("uwsgi_python3"), "uwsgi_python3 of Debian is not installed")
 class UWSGI(Server, unittest.TestCase):
     def restart(self):
-        """Its workers end after ten requests. At a signal, its master would start anew, and make another verifier."""
+        """Its workers end after ten requests. At a signal, its master would start again, with another verifier."""
 
     def end(self):
-        """tearDown kills it: uWSGI 2.0.21 ends at no signal if its master has a thread of the application, whatever
-        that does."""
+        """tearDown kills it: no signal ends uWSGI 2.0.21 if its master has a thread of the application, whatever it
+        does."""
 
     def command(self, address):
         # Without the hooks of fork, a worker never gets the interpreter's lock (GIL) that another thread of the master

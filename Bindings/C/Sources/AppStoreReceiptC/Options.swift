@@ -4,7 +4,7 @@ import CAppStoreReceipt
 /// What `asr_options` points to.
 final class Options {
     private(set) var settings = VerifierSettings(.granting)
-    /// Whether a value could not be read. Without it, the options could accept more than was meant.
+    /// Whether a value could not be read. If ignored, the options could accept more than was meant.
     private(set) var hasUnreadableValue = false
 
     /// The options of a pointer that ``asr_options_new()`` returned.

@@ -101,7 +101,7 @@ func string(_ pointer: UnsafePointer<CChar>?) -> String? {
 
 /// The bytes at a pointer, which may be NULL if there are none.
 func bytes(_ pointer: UnsafeRawPointer?, _ length: Int) -> [UInt8]? {
-    // What is over half of the address space is a negative number in Swift.
+    // A length over half of the address space is negative in Swift.
     guard length >= 0, unsafe pointer != nil || length == 0 else { return nil }
     var bytes: [UInt8] = []
     unsafe LargeMemory.append(UnsafeRawBufferPointer(start: pointer, count: length), to: &bytes)
@@ -117,5 +117,5 @@ extension Library {
     static func free(_ pointer: UnsafeMutableRawPointer?) { unsafe release(pointer) }
 }
 
-/// The function of C, whose name means another one in ``Library``.
+/// C's `free`: in ``Library``, that name is its own.
 private func release(_ pointer: UnsafeMutableRawPointer?) { unsafe free(pointer) }

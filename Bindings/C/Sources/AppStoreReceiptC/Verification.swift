@@ -56,8 +56,7 @@ extension Library {
         } catch {
             return outputs.refusal(error, for: verifier.surface)
         }
-        // A piece that cannot be accepted is no failure of the others. Without one that could not be verified, nobody
-        // knows what is missing.
+        // A refused piece does not fail the others. If this host cannot verify one, nobody knows what it contains.
         let refusals = decision.refusals
         let hostFault = refusals.first { $0.error.isHostFault }
         if let refusal = hostFault ?? refusals.first {
@@ -67,13 +66,13 @@ extension Library {
         return outputs.takesJSON ? outputs.write(decision.json(for: .user(of: verifier.surface)), status) : status
     }
 
-    /// Where pieces of these lengths are that stand one directly after the other; `nil` if no memory is that large.
+    /// The ranges of consecutive pieces of these lengths; `nil` if no memory is that large.
     private static func ranges(of lengths: [Int]) -> [Range<Int>]? {
         var ranges: [Range<Int>] = []
         var position = 0
         for length in lengths {
             let (end, overflows) = position.addingReportingOverflow(length)
-            // What is over half of the address space is a negative number in Swift.
+            // A length over half of the address space is negative in Swift.
             guard length >= 0, !overflows else { return nil }
             ranges.append(position..<end)
             position = end

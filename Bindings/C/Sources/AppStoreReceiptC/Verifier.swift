@@ -11,7 +11,7 @@ final class Verifier: Sendable {
     let surface: Surface
     /// What the app states of its products.
     let productTypes: ProductCatalog
-    /// For the answers of verifyReceipt: made with the first of them, since most programs never ask for one.
+    /// Answers verifyReceipt: made for the first request, since most programs have none.
     private let responder = AtomicLazyReference<Responder>()
     /// Whether it belongs to the process and is never freed.
     let isShared: Bool

@@ -47,9 +47,8 @@ static void in_parent(void) {
 }
 
 /*
- * A libcrypto of our own has no use for the configuration of the system's (OPENSSL_CONF and openssl.cnf), which can
- * load code, demand a FIPS module that is not there, and take algorithms away. The system's libcrypto keeps it: it is
- * how a system says that FIPS counts.
+ * Our own libcrypto ignores the system's configuration (OPENSSL_CONF and openssl.cnf), which can load code, demand a
+ * FIPS module that is not there, and take algorithms away. The system's libcrypto reads it: systems demand FIPS there.
  */
 #ifdef ASR_OWN_LIBCRYPTO
 static const uint64_t configuration = OPENSSL_INIT_NO_LOAD_CONFIG;

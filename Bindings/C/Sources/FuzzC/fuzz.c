@@ -1,7 +1,7 @@
 /*
- * The functions of the header, called as the input says: any settings, any evidence, any order that the header allows.
- * A record is a byte for the call, two bytes for the length, and the bytes that are passed. Whatever happens, the
- * outputs are what the header says.
+ * Calls the header's functions as the input says: any settings, any evidence, any order that the header allows. A
+ * record is a byte for the call, two bytes for the length, and the bytes to pass. Checks that the outputs are always
+ * what the header says.
  */
 #include <appstorereceipt.h>
 #include <stdio.h>
@@ -74,7 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         data += 3;
         size -= 3;
         if (length > size) length = size;
-        /* A copy, so that a byte beyond it is somebody else's. */
+        /* A copy with room for a NUL: reads beyond are errors. */
         uint8_t *bytes = malloc(length + 1);
         if (bytes == NULL) abort();
         memcpy(bytes, data, length);

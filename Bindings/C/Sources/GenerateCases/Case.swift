@@ -138,7 +138,7 @@ extension Case {
         guard let error = refused.first(where: \.error.isHostFault)?.error ?? refused.first?.error else {
             return Expectation(0, json)
         }
-        // What the options cannot check, and what this version cannot read, is a refusal of its piece.
+        // A piece that the options cannot check, or this version cannot read, is refused.
         var expectation = Expectation(error, json)
         if !error.isHostFault { expectation.status = 1 }
         return expectation

@@ -14,7 +14,7 @@ import java.util.function.Function;
 /**
  * What a verifier accepts, and which certificates it trusts. All methods return these options.
  *
- * <p>Do not call the method of what is not set: null, no value and an empty text are errors, which {@link
+ * <p>Do not call the method of an option that is not set: null, no value and an empty text are errors, which {@link
  * Verifier#Verifier} throws, and never mean every app or any age.
  */
 public final class Options {

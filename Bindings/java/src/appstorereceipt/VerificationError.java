@@ -72,7 +72,7 @@ public final class VerificationError extends Exception {
         return new VerificationError(Library.USAGE, null, "host", new Json.Details("usage", "host", message, ""));
     }
 
-    /** The error with this code. Of entitlements, it is that of one of the pieces. */
+    /** The error with this code. For entitlements, it is one piece's. */
     private static Json.Details details(String json, String code) {
         Json.Refused verdict = json == null ? new Json.Refused(null, null) : Json.record(json, Json.Refused.class);
         Stream<Json.Details> ofPieces = Stream.ofNullable(verdict.refused()).flatMap(List::stream).map(Json.Piece::error);
