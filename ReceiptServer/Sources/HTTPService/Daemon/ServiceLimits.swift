@@ -133,7 +133,7 @@ extension ServiceLimits {
             "--threads", "NUMBER", \.threadCount, in: 1...1024,
             "The number of threads that read requests and compute answers",
             byDefault: "by default that of the processors, and at least 2",
-            "Ledger requests have another 64, and notifications 16; each has this number if it is larger."
+            "Ledger requests have another 64, or this number if it is larger; notifications 16, or a quarter of it."
         ),
         .init(
             "--header-time", \.headerTime, "The maximum time for the headers of a request"),

@@ -28,7 +28,8 @@ package struct AppleAnswer: Sendable {
 }
 
 extension Reconciler {
-    /// Asks Apple now, from the interactive budget, and records the answer. Ownership doesn't change.
+    /// Asks Apple now, from the interactive budget, and records the answer. No owner changes; with
+    /// `--orders`, the account of a token becomes the owner of a purchase without one.
     package var inquiry: AppleInquiry {
         { (name, skipsRefused) throws(LedgerError) in
             let (id, app) = (name.transactionID, AskedApp(name.environment, name.bundleID))
