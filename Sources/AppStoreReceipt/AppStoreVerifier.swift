@@ -147,7 +147,7 @@ extension AppStoreTrust {
     }
 }
 
-/// The faults of a configuration. Only the last depends on the evidence.
+/// The faults of a configuration. Only a decision finds ``environmentNotNamed``, and only evidence ``noAppAppleID``.
 package enum ConfigurationFault: String, Sendable, CaseIterable {
     /// ``AppStoreTrust/roots(_:)`` or ``AppStoreTrust/storeKitTesting(_:)`` has no certificate.
     case noTrustAnchor = "no-trust-anchor"
