@@ -106,7 +106,10 @@ import Testing
     ) -> String {
         let entitlements = Entitlements(
             stored: bought.map { StoredPurchase(trusting: $0.purchase) }, renewals: [], at: Self.now)
-        return entitlements.json { names.write(entitlements, in: environment, apps: ["com.example.app"], to: &$0) }
+        let json = entitlements.jsonUTF8 {
+            names.write(entitlements, in: environment, apps: ["com.example.app"], to: &$0)
+        }
+        return String(decoding: json, as: UTF8.self)
     }
 
     private static let values = ["premium=pro.month,pro.year,pro.life,both", "news=daily,both"]
