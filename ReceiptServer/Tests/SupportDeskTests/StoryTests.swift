@@ -296,7 +296,7 @@ import TrialSupport
         let forged = try Data(desk.evidence.receipt(isForged: true)).base64EncodedString()
         let other = try Data(desk.evidence.receipt(bundleID: "com.example.other")).base64EncodedString()
         let rows = [
-            ("eve", forged, "grant nothing for it"), ("zoe", other, "It is from another app"),
+            ("eve", forged, "Grant nothing for it"), ("zoe", other, "It is from another app"),
             ("bob", "{\"transactionId\":\"2000000001\",\"productId\":\"coins\"}", "jwsRepresentation"),
             ("amy", "<!DOCTYPE html><html><body>502</body></html>", "Check the address from which"),
         ]
