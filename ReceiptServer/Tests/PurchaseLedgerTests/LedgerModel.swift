@@ -30,6 +30,16 @@ struct LedgerModel {
         settle(items, preferring: [])
     }
 
+    /// Whether a period begins within the clock allowance. Then another due date of its lineage may grant it already.
+    func hasPeriodAboutToBegin(at now: Instant) -> Bool {
+        func isGrantable(_ clockAllowance: Duration) -> [Bool] {
+            Entitlements(
+                trustingStored: purchases, renewals: renewals, at: now, clockAllowance: clockAllowance
+            ).items.map(\.access.isGrantable)
+        }
+        return isGrantable(.zero) != isGrantable(LedgerPolicy().clockAllowance)
+    }
+
     mutating func redeem(_ evidence: VerifiedEvidence, for account: String, at now: Instant) -> [Outcome] {
         purchases += evidence.purchases.map(\.purchase)
         for purchase in evidence.purchases where owner(of: purchase.transactionID) == nil {

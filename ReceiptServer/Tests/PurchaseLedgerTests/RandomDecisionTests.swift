@@ -26,7 +26,7 @@ import Testing
         for evidence in evidence.shuffled(using: &generator).prefix(Int.random(in: 4...16, using: &generator)) {
             date += Double.random(in: 0...15, using: &generator)
             let now = day(date)
-            if Bool.random(using: &generator) {
+            if Bool.random(using: &generator), !model.hasPeriodAboutToBegin(at: now) {
                 ledger.settleDue(at: now)
                 model.settleDue(at: now)
             }
