@@ -61,7 +61,7 @@ extension CMSVerificationError.Code {
     public static let invalidExtendedKeyUsage = Self(rawValue: "invalid-extended-key-usage")
     /// An INTEGER is empty or not encoded in the fewest bytes.
     public static let invalidInteger = Self(rawValue: "invalid-integer")
-    /// An issuing certificate is not a certificate authority, may not sign certificates, or exceeds its path length.
+    /// An issuing certificate is not a CA, may not sign certificates, or exceeds its path length.
     public static let invalidIssuer = Self(rawValue: "invalid-issuer")
     /// A certificate's key usage does not allow the use of its key.
     public static let invalidKeyUsage = Self(rawValue: "invalid-key-usage")

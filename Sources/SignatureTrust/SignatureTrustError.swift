@@ -185,7 +185,7 @@ extension SignatureTrustError.Kind {
         case .certificateNotYetValid: "a certificate was not yet valid on the validation date"
         case .invalidCertificateSignature: "the signature on a certificate does not verify with its issuer's key"
         case .invalidIssuer:
-            "an issuing certificate is not a certificate authority, may not sign certificates, or exceeds its path length"
+            "an issuing certificate is not a CA, may not sign certificates, or exceeds its path length"
         case .invalidKeyUsage: "a certificate's key usage does not allow the use of its key"
         case .unknownCriticalExtension: "a certificate has an unknown critical extension"
         case .missingLeafMarker: "the signer's certificate does not have Apple's marker extension for this purpose"

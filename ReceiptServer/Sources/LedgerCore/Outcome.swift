@@ -54,7 +54,7 @@ public enum Outcome: String, Codable, Sendable, CaseIterable {
         case .notYours:
             Row(
                 mayFinish: false,
-                "has an `appAccountToken` other than `account_token`, or another account's, or, with `--require-token`, no account's"
+                "has a token other than `account_token`, or another account's, or, with `--require-token`, no account's"
             )
         case .tokenMissing:
             Row(mayFinish: false, "was bought without the token that `--require-token` requires")

@@ -135,9 +135,13 @@ package struct LedgerRoutes: Sendable {
             .only(method), path, execution: .queued(.guarded), headers: ["Authorization"], queryItems: queryItems,
             refusal: refusal
         ) { request in
-            let body = Result { try parse(request) }
-            return ParsedRequest(owner: (try? body.get()).flatMap { owner(request, $0) }) {
-                response(to: request) { try handler(request, body.get()) }
+            do {
+                let body = try parse(request)
+                return ParsedRequest(owner: owner(request, body)) {
+                    response(to: request) { try handler(request, body) }
+                }
+            } catch {
+                return ParsedRequest(owner: nil) { response(to: request) { throw error } }
             }
         }
     }

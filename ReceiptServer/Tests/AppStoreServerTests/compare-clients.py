@@ -127,7 +127,8 @@ def ask_ours(inquiry):
     return json.loads(ours.stdout.readline())
 
 
-send(url=url, root=base64.b64encode(root).decode(), key=base64.b64encode(key).decode(), keyID=options["key_id"], issuerID=options["issuer_id"], bundleID=BUNDLE)
+send(url=url, root=base64.b64encode(root).decode(), key=base64.b64encode(key).decode(), keyID=options["key_id"],
+     issuerID=options["issuer_id"], bundleID=BUNDLE)
 
 
 # What is asked
@@ -452,7 +453,8 @@ ours.wait()
 shop.shutdown()
 for fault, found in sorted(explained.items()):
     print(f"{found:5} {fault}: {(REASONS | ERROR_REASONS)[fault]}")
-print(f"{count} inquiries of {len(calls)} kinds: both read {outcomes['an answer']} answers, {outcomes['an error']} errors and {outcomes['unreadable']} that no client reads, "
+print(f"{count} inquiries of {len(calls)} kinds: both read {outcomes['an answer']} answers, "
+      f"{outcomes['an error']} errors and {outcomes['unreadable']} that no client reads, "
       f"with {accepted['accepted']} JWS that Apple's verifier accepts and {accepted['refused']} that it refuses; {sum(explained.values())} differences of {len(explained)} kinds have a reason, "
       f"{wrong} have none")
 # A comparison of nothing would find nothing.

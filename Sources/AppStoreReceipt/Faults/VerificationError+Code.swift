@@ -113,7 +113,7 @@ extension VerificationError.Code {
     public static let invalidEscape = Self(rawValue: "invalid-escape")
     /// An INTEGER is empty or not encoded in the fewest bytes.
     public static let invalidInteger = Self(rawValue: "invalid-integer")
-    /// An issuing certificate is not a certificate authority, may not sign certificates, or exceeds its path length.
+    /// An issuing certificate is not a CA, may not sign certificates, or exceeds its path length.
     public static let invalidIssuer = Self(rawValue: "invalid-issuer")
     /// The JSON is malformed, or the member with the evidence is repeated or not a string.
     public static let invalidJSON = Self(rawValue: "invalid-json")

@@ -127,7 +127,7 @@ enum ChineseFaults {
         "a certificate had expired by the validation date": "证书在验证日期前已过期",
         "a certificate was not yet valid on the validation date": "证书在验证日期尚未生效",
         "the signature on a certificate does not verify with its issuer's key": "证书上的签名无法用颁发者的密钥验证",
-        "an issuing certificate is not a certificate authority, may not sign certificates, or exceeds its path length":
+        "an issuing certificate is not a CA, may not sign certificates, or exceeds its path length":
             "颁发证书不是证书颁发机构、不得签发证书，或超出路径长度限制",
         "a certificate's key usage does not allow the use of its key": "证书的密钥用途不允许如此使用",
         "a certificate has an unknown critical extension": "证书含有未知的关键扩展",
