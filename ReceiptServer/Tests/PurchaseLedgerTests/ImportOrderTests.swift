@@ -192,9 +192,8 @@ import Testing
             }
             let statements = all.map { SQLStatement("SELECT 1 FROM \($0) LIMIT 1") }
             let rows = try trial.store.read { (connection) throws(LedgerError) in try connection.run(statements) }
-            tables = zip(all, rows).filter(\.1.isEmpty).map(\.0).sorted {
-                ($0 == "families" ? 1 : 0, $0) < ($1 == "families" ? 1 : 0, $1)
-            }
+            let empty = zip(all, rows).filter(\.1.isEmpty).map(\.0)
+            tables = empty.filter { $0 != "families" } + empty.filter { $0 == "families" }
         }
 
         private func empty(_ ledger: PurchaseLedger) throws {

@@ -1,4 +1,5 @@
 import AppStoreReceipt
+import AppStoreReceiptTesting
 import Foundation
 import PurchaseLedger
 import Synchronization
@@ -9,16 +10,18 @@ enum KilledLedger {
     /// Prints each transaction when it is answered.
     ///
     /// - Parameter arguments: The ledger, the point, how often to pass it first, and the first transaction.
-    static func run(_ arguments: [String], _ evidence: MintedEvidence) throws {
+    static func run(_ arguments: [String]) throws {
         guard arguments.count == 4, let point = GroupPoint(rawValue: arguments[1]), let count = Int(arguments[2]),
             let first = Int(arguments[3])
         else { throw ChildFailure.usage }
         let ledger = try PurchaseLedger(arguments[0])
+        let authority = try TestCertificateAuthority(.ellipticCurve)
         let verifier = try AppStoreVerifier(
-            policy: VerificationPolicy(bundleIDs: [MintedEvidence.bundleID], environments: [.production]),
-            trust: evidence.trust)
+            bundleID: MintedEvidence.bundleID, environments: [.production], trust: .roots([authority.trustAnchor]))
         let threadCount = 16
-        let coins = try (0..<12 * threadCount).map { try verifier.verify(Array(evidence.coins(first + $0).utf8)) }
+        let coins = try (0..<12 * threadCount).map {
+            try verifier.verify(Array(MintedEvidence.coins(first + $0, by: authority).utf8))
+        }
         let passed = Atomic(0)
         GroupPoint.watcher.set {
             if $0 == point, passed.add(1, ordering: .relaxed).oldValue == count { kill(getpid(), SIGKILL) }

@@ -12,12 +12,15 @@ package struct MintedEvidence {
     package let ellipticAuthority: TestCertificateAuthority
     private let stranger: TestCertificateAuthority
 
+    /// Keys take time, so that all evidence of a process has the same.
+    private static let authorities = Result {
+        try (TestCertificateAuthority(), TestCertificateAuthority(.ellipticCurve), TestCertificateAuthority())
+    }
+
     package init() throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "receipt-server-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        authority = try TestCertificateAuthority()
-        ellipticAuthority = try TestCertificateAuthority(.ellipticCurve)
-        stranger = try TestCertificateAuthority()
+        (authority, ellipticAuthority, stranger) = try Self.authorities.get()
         try write(authority.trustAnchor.der, to: "root.der")
         try write(ellipticAuthority.trustAnchor.der, to: "elliptic-root.der")
     }
@@ -54,14 +57,22 @@ package struct MintedEvidence {
     }
 
     package func transaction(_ change: (inout JWSBuilder) -> Void = { _ in }) throws -> String {
-        var builder = JWSBuilder.transaction(bundleID: Self.bundleID, productID: "pro", transactionID: "2000")
+        try Self.transaction(by: ellipticAuthority, change)
+    }
+
+    private static func transaction(
+        by authority: TestCertificateAuthority, _ change: (inout JWSBuilder) -> Void
+    ) throws -> String {
+        var builder = JWSBuilder.transaction(bundleID: bundleID, productID: "pro", transactionID: "2000")
         change(&builder)
-        return try builder.signed(by: ellipticAuthority)
+        return try builder.signed(by: authority)
     }
 
     /// The transaction of a consumable.
-    package func coins(_ id: Int) throws -> String {
-        try transaction {
+    package func coins(_ id: Int) throws -> String { try Self.coins(id, by: ellipticAuthority) }
+
+    package static func coins(_ id: Int, by authority: TestCertificateAuthority) throws -> String {
+        try transaction(by: authority) {
             $0.transactionID = "\(id)"
             $0.originalTransactionID = "\(id)"
             $0.productType = .consumable
