@@ -31,13 +31,18 @@ package struct Division: Sendable {
 
     /// The identifier of the first transaction of the subscription.
     package let original: UTF8Bytes
+    /// Whether the tokens of all parts are noted (R3, R5), so that those of the parts that are not loaded change
+    /// nothing.
+    package var areTokensNoted: Bool
     /// `nil` if loaded without locks, to change nothing.
     package var rows: Rows?
 
-    package init(original: UTF8Bytes, _ rows: Rows?) { (self.original, self.rows) = (original, rows) }
+    package init(original: UTF8Bytes, areTokensNoted: Bool, _ rows: Rows?) {
+        (self.original, self.areTokensNoted, self.rows) = (original, areTokensNoted, rows)
+    }
 
     /// - Parameter changes: When time alone changes what was decided about a transaction.
-    init(_ parts: SubscriptionParts, _ changes: [TransactionKey: Instant]) {
+    init(_ parts: SubscriptionParts, areTokensNoted: Bool, _ changes: [TransactionKey: Instant]) {
         var rows = Rows()
         for part in parts.parts {
             let begin = part.span.lowerBound
@@ -45,6 +50,6 @@ package struct Division: Sendable {
             rows.parts[begin] = PartRow(end: part.span.upperBound, changesAt: changesAt?.millisecondsSince1970)
             for key in part.transactions { rows.periods[key] = PeriodRow(part: begin, lineItem: parts.lineItems[key]) }
         }
-        self.init(original: parts.original, rows)
+        self.init(original: parts.original, areTokensNoted: areTokensNoted, rows)
     }
 }

@@ -141,8 +141,13 @@ extension LedgerDecision {
     /// Keeps how large subscriptions are divided, and when time alone changes what was decided.
     private mutating func divide() {
         for lineage in lineages.with(numbers) where lineage.owner != nil && !lineage.isOfMember {
-            let isLarge = lineage.storedTransactionCount > rules.wholeLineageLimit
-            guard lineage.division.map({ $0.rows != nil }) ?? isLarge else { continue }
+            let areTokensNoted =
+                notesTokens || lineages.holders != nil && lineage.division?.areTokensNoted ?? false
+            if let division = lineage.division, division.rows == nil {
+                lineages.byID[lineage.id]?.division?.areTokensNoted = areTokensNoted
+                continue
+            }
+            guard lineage.division != nil || lineage.storedTransactionCount > rules.wholeLineageLimit else { continue }
             // A grant without evidence, which was imported, is in no part.
             let isComplete = lineage.grants.keys.allSatisfy { lineage.evidence[$0] != nil }
             guard isComplete, let parts = SubscriptionParts(lineage.evidence),
@@ -153,7 +158,7 @@ extension LedgerDecision {
             }
             var changes: [TransactionKey: Instant] = [:]
             for key in lineage.evidence.keys { changes[key] = changeDate(of: key) }
-            lineages.byID[lineage.id]?.division = Division(parts, changes)
+            lineages.byID[lineage.id]?.division = Division(parts, areTokensNoted: areTokensNoted, changes)
         }
     }
 

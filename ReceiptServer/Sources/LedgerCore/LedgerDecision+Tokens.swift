@@ -35,15 +35,15 @@ extension LedgerDecision {
         return !submission.canHaveToken || purchase.offer?.type == .offerCode ? nil : .tokenMissing
     }
 
+    /// Whether there can be something to note: time and migrations add no tokens.
+    var notesTokens: Bool { cause != .beginning && cause != .migration && lineages.holders != nil }
+
     /// R3: Notes the tokens that wait for their account. R5, R11, R15: Reports another account's token to the owner,
     /// once for each token of a lineage, also one that changed at Apple or was stored late.
     mutating func noteTokens() {
-        // Time and migrations add no tokens.
-        guard cause != .beginning, cause != .migration, let holders = lineages.holders else { return }
-        var seen: [Int64: Set<AppAccountToken>] = [:]
+        guard notesTokens, let holders = lineages.holders else { return }
         for (key, item) in itemsByDate {
-            guard let token = item.purchase.accountToken, let lineage = lineages[key], !item.purchase.isShared,
-                seen[lineage.id, default: []].insert(token).inserted
+            guard let token = item.purchase.accountToken, let lineage = lineages[key], !item.purchase.isShared
             else { continue }
             let note = lineage.tokenNotes[token]
             guard let holder = holders[token] else {

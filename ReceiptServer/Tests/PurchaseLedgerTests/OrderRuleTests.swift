@@ -485,6 +485,31 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `R5: tokens of a subscription that was divided before there were orders are reported`(_ place: Place) throws {
+        let location = try place.makeLocation()
+        var policy = LedgerPolicy()
+        policy.wholeLineageLimit = 2
+        let before = try PurchaseLedger(location.text, policy: policy)
+        _ = try before.token(for: "ben", storing: Self.bens)
+        var history = history(Self.bens)
+        let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
+        history.appAccountToken = nil
+        let periods = [subscription.firstPeriod] + (1...4).map { history.renew(subscription, at: day(Double(30 * $0))) }
+        for (month, period) in periods.enumerated() {
+            let date = day(Double(30 * month + 1))
+            _ = try before.redeem(history.evidence(period, signedAt: date), for: "anna", at: date)
+        }
+        policy.orders = OrderPolicy()
+        let after = try PurchaseLedger(location.text, policy: policy)
+        for date in [day(122), day(123)] {
+            _ = try after.redeem(history.evidence(periods[4], signedAt: day(121)), for: "anna", at: date)
+        }
+        let conflicts = try after.events().filter { $0.kind == .conflict }
+        #expect(conflicts.map(\.transactionID) == [periods[0].transactionID])
+        withExtendedLifetime(location) {}
+    }
+
+    @Test(arguments: Place.available)
     func `R1: of several tokens of a subscription, that of its earliest period counts`(_ place: Place) throws {
         let location = try place.makeLocation()
         // Without orders, nobody owns it by a token.

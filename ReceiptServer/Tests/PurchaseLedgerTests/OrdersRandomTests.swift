@@ -40,6 +40,7 @@ import Testing
             policy.orders = OrderPolicy()
             if Bool.random(using: &generator) { policy.orders?.requiresTokenSince = day(8) }
             if Bool.random(using: &generator) { policy.productIDs = ["coins", "pro", "monthly"] }
+            if Bool.random(using: &generator) { policy.wholeLineageLimit = 1 }
             let conflicts = conflicts
             restorable = try RestorableLedger(place, servers: 2, policy, at: day(0)) { conflict in
                 conflicts.withLock { $0.append(conflict.transactionID) }

@@ -81,8 +81,11 @@ import Testing
     }
 
     /// A subscription with this many weekly periods. The last runs on the day after.
-    private static func history(_ count: Int) -> (PurchaseHistory, [PurchaseHistory.Transaction]) {
+    private static func history(
+        _ count: Int, _ token: String? = nil
+    ) -> (PurchaseHistory, [PurchaseHistory.Transaction]) {
         var history = PurchaseHistory(bundleID: Minted.bundleID)
+        history.appAccountToken = token
         let subscription = history.subscribe(to: "weekly", in: "group", for: .days(7), at: day(0))
         let renewals = (1..<count).map { _ in history.renew(subscription) }
         return (history, [subscription.firstPeriod] + renewals)
@@ -111,16 +114,22 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.available)
-    func `a repeat and a renewal cost the same in a subscription of 30 and of 400 periods`(_ place: Place) throws {
+    @Test(arguments: Place.available, [false, true])
+    func `a repeat and a renewal cost the same in a subscription of 30 and of 400 periods`(
+        _ place: Place, usesTokens: Bool
+    ) throws {
+        var policy = LedgerPolicy()
+        if usesTokens { policy.orders = OrderPolicy() }
         var costs: [[[Int]]] = []
         for count in [30, 400] {
-            try place.withLedger { ledger in
-                let (history, periods) = Self.history(count + 1)
+            try place.withLedger(policy) { ledger in
+                let token = usesTokens ? try ledger.token(for: "anna").token.description : nil
+                let (history, periods) = Self.history(count + 1, token)
                 let end = Double(7 * count)
-                let receipt = try Minted.evidence(
-                    history.receipt(signedAt: day(end - 1), of: Array(periods.dropLast())))
-                for _ in 0..<2 { _ = try ledger.redeem(receipt, for: "anna", at: day(end - 1)) }
+                for period in periods.dropLast() {
+                    let evidence = try history.evidence(period, signedAt: day(end - 1))
+                    _ = try ledger.redeem(evidence, for: "anna", at: day(end - 1))
+                }
                 func cost(_ period: Int, _ date: Double) throws -> [Int] {
                     let evidence = try history.evidence(periods[period], signedAt: day(date))
                     let request = RedemptionRequest(

@@ -39,7 +39,7 @@ struct LineageLoader {
     private struct Found {
         var identifiers: [TransactionKey: Int64] = [:]
         var members: Set<Int64> = []
-        /// The original transactions of divided lineages.
+        /// The original transactions of divided lineages that can be loaded in part.
         var divided: [Int64: TransactionKey] = [:]
     }
 
@@ -161,7 +161,9 @@ struct LineageLoader {
             let (key, id) = (try row.transactionKey, try row.integer("family_id"))
             found.identifiers[key] = id
             if try !row.isNull("is_member") { found.members.insert(id) }
-            if let original = try row.optionalText("subscription") { found.divided[id] = key.sibling(original) }
+            if let division = try Division(row), isLoadedInPart(division) {
+                found.divided[id] = key.sibling(division.original.string)
+            }
         }
         return Array(rows.dropFirst(statements.count).joined())
     }
@@ -182,8 +184,7 @@ struct LineageLoader {
     private func read(
         _ ids: [Int64], _ found: Found, _ gathering: Gathering, isLocking: Bool
     ) throws(LedgerError) -> (Lineages, answers: [[SQLRow]]) {
-        // Lifecycles and tokens depend on the whole subscription.
-        let parts = isWhole || usesTokens || policy.lifecycleEvents ? [] : partSelections(found, gathering)
+        let parts = partSelections(found, gathering)
         let whole = ids.filter { id in !parts.contains { $0.lineage == id } }
         let lock = LineageStatements.lineages(ids, dialect, isLocking: isLocking)
         let renewals = renewalKeys.map { SQLQuery(LineageStatements.renewal($0)) }
@@ -264,6 +265,12 @@ extension SQLConnection {
 // MARK: - Large subscriptions
 
 extension LineageLoader {
+    /// Whether not all parts of a subscription decide. Lifecycles depend on all of them, as does the account that
+    /// registers a token: it has the purchases with it.
+    private func isLoadedInPart(_ division: Division) -> Bool {
+        !isWhole && !policy.lifecycleEvents && registration == nil && (policy.orders == nil || division.areTokensNoted)
+    }
+
     /// Returns the parts to load of divided subscriptions that no submission may join with other lineages.
     private func partSelections(_ found: Found, _ gathering: Gathering) -> [PartSelection] {
         // A grace period can reach into any part.
@@ -296,8 +303,8 @@ extension LineageLoader {
         for selection in selections {
             let count = selection.queries(dialect).count
             // The answer to a claim of a lineage depends on all its evidence.
-            if let lineage = lineages.byID[selection.lineage], lineage.owner != nil,
-                lineage.division?.original == selection.original.transactionID,
+            if let lineage = lineages.byID[selection.lineage], lineage.owner != nil, let division = lineage.division,
+                division.original == selection.original.transactionID, isLoadedInPart(division),
                 let (rows, renewal) = try selection.parts(answers.prefix(count))
             {
                 loads[lineage.id] = rows

@@ -5,7 +5,7 @@ import StrictText
 enum LineageStatements {
     static let columns = """
         families.id, families.account, families.claimed_at, families.subscription, families.is_member, families.basis,
-            families.claim_number, families.lifecycle
+            families.claim_number, families.lifecycle, families.tokens_noted
         """
 
     /// The columns of ``grant(_:_:)``.
@@ -52,7 +52,7 @@ enum LineageStatements {
         return SQLStatement(
             """
             SELECT identifiers.environment, identifiers.bundle_id, identifiers.transaction_id, identifiers.family_id,
-                families.subscription, families.is_member
+                families.subscription, families.tokens_noted, families.is_member
             FROM \(rows.table) AS identifiers JOIN families ON families.id = identifiers.family_id
             """, [.text(environment.rawValue), .text(bundleID.string), rows.parameter])
     }
@@ -137,7 +137,7 @@ extension Lineage {
         }
         isOfMember = try !row.isNull("is_member")
         lifecycle = try row.optionalText("lifecycle").map { (text) throws(LedgerError) in try StoredJSON.decode(text) }
-        division = try row.optionalText("subscription").map { Division(original: UTF8Bytes($0), nil) }
+        division = try Division(row)
     }
 
     mutating func addEvidence(_ row: SQLRow) throws(LedgerError) {
@@ -170,6 +170,14 @@ extension Lineage {
         guard isFirst else { return }
         if try !row.isNull("granted_account") { try addGrant(row) }
         if let renewal = try row.optionalText("renewal") { renewals.append(try StoredJSON.decode(renewal)) }
+    }
+}
+
+extension Division {
+    /// - Parameter row: Has the columns `subscription` and `tokens_noted`.
+    init?(_ row: SQLRow) throws(LedgerError) {
+        guard let original = try row.optionalText("subscription") else { return nil }
+        self.init(original: UTF8Bytes(original), areTokensNoted: try !row.isNull("tokens_noted"), nil)
     }
 }
 

@@ -105,6 +105,7 @@ struct LineageWriter {
             lineage.owner.map { SQLValue($0.claimedAt) } ?? .null, SQLValue(lineage.owner?.basis?.json),
             lineage.isOfMember ? .integer(1) : .null,
             SQLValue(lifecycle), SQLValue(lineage.division?.original.string),
+            lineage.division?.areTokensNoted ?? false ? .integer(1) : .null,
         ]
     }
 
@@ -118,7 +119,9 @@ struct LineageWriter {
 
     /// Inserts lineages whose claims have numbers, or one whose claim the database numbers.
     private mutating func insert(_ ids: [Int64]) throws(LedgerError) {
-        let table = "families (id, account, claimed_at, basis, is_member, lifecycle, subscription, claim_number)"
+        let table = """
+            families (id, account, claimed_at, basis, is_member, lifecycle, subscription, tokens_noted, claim_number)
+            """
         var expression: String?
         var rows: [[SQLValue]] = []
         for lineage in decided.with(ids) {
@@ -135,6 +138,7 @@ struct LineageWriter {
                 before.owner != lineage.owner || before.isOfMember != lineage.isOfMember
                     || before.lifecycle != lineage.lifecycle
                     || before.division?.original != lineage.division?.original
+                    || before.division?.areTokensNoted != lineage.division?.areTokensNoted
             else { continue }
             try updateLineage(id)
         }
@@ -146,7 +150,8 @@ struct LineageWriter {
         run(
             """
             UPDATE families SET account = $2, claimed_at = $3, basis = $4, is_member = $5, lifecycle = $6,
-                subscription = $7, claim_number = \(number == nil ? dialect.nextClaimNumber : "$8")
+                subscription = $7, tokens_noted = $8,
+                claim_number = \(number == nil ? dialect.nextClaimNumber : "$9")
             WHERE id = $1
             """, try Self.values(lineage) + (number.map { [$0] } ?? []))
     }

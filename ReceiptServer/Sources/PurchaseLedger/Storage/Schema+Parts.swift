@@ -22,4 +22,7 @@ extension Schema {
             "CREATE INDEX parts_changing ON parts (family_id, changes_at) WHERE changes_at IS NOT NULL",
         ]
     }
+
+    /// 1 if the tokens of all parts of a divided subscription are noted in `waiting_tokens`.
+    static let tokensOfParts = ["ALTER TABLE families ADD COLUMN tokens_noted BIGINT"]
 }

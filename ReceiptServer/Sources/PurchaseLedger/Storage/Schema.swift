@@ -14,6 +14,7 @@ enum Schema {
                 + UnnamedNotification.tables(dialect)
                 + LedgerSummary.tables(dialect) + ClaimOrder.statements(dialect)
                 + ImportTables.statements(dialect) + LifecycleTables.states(dialect),
+            tokensOfParts,
         ]
     }
 
