@@ -56,6 +56,11 @@ package struct Lineage: Sendable {
     /// Unordered: the order decides nothing.
     package var purchases: some Collection<Purchase> { evidence.values.joined().lazy.map(\.purchase) }
 
+    /// Whether Apple signed all of it as a consumable, which gives no access.
+    package var isConsumable: Bool {
+        !evidence.isEmpty && purchases.allSatisfy { $0.productType == .consumable }
+    }
+
     package func isOwned(by account: String) -> Bool { owner?.account.hasSameBytes(as: account) ?? false }
 
     /// The date of the newest purchase.

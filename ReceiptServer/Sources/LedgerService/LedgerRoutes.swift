@@ -46,7 +46,9 @@ package struct LedgerRoutes: Sendable {
             guarded(
                 .redeem, "POST", "/v1/redeem", parse: { try RedeemRequest($0.body.span) }, owner: { $1.account },
                 redeem),
-            guarded(.read, "GET", "/v1/accounts/{id}/entitlements", entitlements, queryItems: ["at", "environment"]),
+            guarded(
+                .read, "GET", "/v1/accounts/{id}/entitlements", entitlements,
+                queryItems: ["at", "environment", "consumables"]),
             guarded(.transfer, "POST", "/v1/accounts/{id}/transfer", transfer),
             guarded(.delete, "DELETE", "/v1/accounts/{id}", forget),
             guarded(.events, "GET", "/v1/events/dead", deadLetters),
@@ -269,7 +271,12 @@ package struct LedgerRoutes: Sendable {
         } else if let onlyEnvironment {
             environment = onlyEnvironment
         }
-        let entitlements = try ledger.entitlements(of: request.parameters[0], in: environment, at: date)
+        let consumables = request.queryItem("consumables") ?? "true"
+        guard let includingConsumables = Bool(consumables) else {
+            throw RequestFault.invalid("'consumables' must be true or false")
+        }
+        let entitlements = try ledger.entitlements(
+            of: request.parameters[0], in: environment, at: date, includingConsumables: includingConsumables)
         let json = entitlements.jsonUTF8 { writer in
             names.write(entitlements, in: environment, apps: verifier.policy.bundleIDs ?? [], to: &writer)
         }

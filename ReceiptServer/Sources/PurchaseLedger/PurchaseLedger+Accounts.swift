@@ -26,13 +26,19 @@ extension SQLConnection {
 extension PurchaseLedger {
     /// The lineages that the account `$1` owns or has grants in. After lineages were joined, its grants can be in
     /// another account's lineage.
-    static let lineagesOfAccount = """
-        SELECT id FROM families WHERE account = $1
+    static let lineagesOfAccount = lineagesOfAccount("")
+    /// The same without consumables.
+    static let lastingLineagesOfAccount = lineagesOfAccount(" AND is_consumable IS NULL")
+
+    private static func lineagesOfAccount(_ condition: String) -> String {
+        """
+        SELECT id FROM families WHERE account = $1\(condition)
         UNION SELECT identifiers.family_id FROM grants
         JOIN identifiers ON identifiers.environment = grants.environment
             AND identifiers.bundle_id = grants.bundle_id AND identifiers.transaction_id = grants.transaction_id
-        WHERE grants.account = $1
+        WHERE grants.account = $1\(condition)
         """
+    }
 
     /// Transfers purchases that an account owns, or was granted, to another account: one with its renewals, or all.
     ///

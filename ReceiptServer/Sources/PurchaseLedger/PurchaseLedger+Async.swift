@@ -80,10 +80,12 @@ extension PurchaseLedger {
 
     /// The same as the call without `await`.
     public func entitlements(
-        of account: String, in environment: AppStoreEnvironment = .production, at date: Instant = .now
+        of account: String, in environment: AppStoreEnvironment = .production, at date: Instant = .now,
+        includingConsumables: Bool = true
     ) async throws(LedgerError) -> Entitlements {
         try await onThread { (ledger) throws(LedgerError) in
-            try ledger.entitlements(of: account, in: environment, at: date)
+            try ledger.entitlements(
+                of: account, in: environment, at: date, includingConsumables: includingConsumables)
         }
     }
 

@@ -269,16 +269,20 @@ public final class PurchaseLedger: Sendable {
     ///   - account: The account.
     ///   - environment: The environment of the purchases.
     ///   - date: The date to decide for.
+    ///   - includingConsumables: Whether to include consumables, which give no access. Without them, the time does not
+    ///     grow with their number.
     @available(*, noasync)
     public func entitlements(
-        of account: String, in environment: AppStoreEnvironment = .production, at date: Instant = .now
+        of account: String, in environment: AppStoreEnvironment = .production, at date: Instant = .now,
+        includingConsumables: Bool = true
     ) throws(LedgerError) -> Entitlements {
         try LedgerText.check(account, "account")
         return try store.read { (connection) throws(LedgerError) in
+            let ids = includingConsumables ? Self.lineagesOfAccount : Self.lastingLineagesOfAccount
             // A lineage has one environment.
             let rows = try connection.run(
                 """
-                SELECT id FROM families WHERE id IN (\(Self.lineagesOfAccount))
+                SELECT id FROM families WHERE id IN (\(ids))
                 AND EXISTS (SELECT 1 FROM identifiers WHERE family_id = families.id AND environment = $2)
                 """, [.text(account), .text(environment.rawValue)])
             let lineages = try connection.lineages(rows.map { (row) throws(LedgerError) in try row.integer("id") })
@@ -289,6 +293,8 @@ public final class PurchaseLedger: Sendable {
                 grants.merge(lineage.grants) { first, _ in first }
             }
             return policy.rules.entitlements(of: lineages, at: date) { [policy] items in
+                // Of an unknown type when it was stored, and of one that the policy states.
+                if !includingConsumables, items[0].purchase.productType == .consumable { return true }
                 let keys = Grant.keys(
                     of: items.compactMap { item in PurchaseKeys(item.purchase).map { ($0.transaction, item) } })
                 let granted = keys.compactMap { grants[$0] }

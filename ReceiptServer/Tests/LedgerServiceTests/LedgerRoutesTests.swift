@@ -300,6 +300,16 @@ struct LedgerRoutesTests {
         #expect(try access(["environment": "sandbox"]) == nil)
         #expect(send("GET", "/v1/accounts/a/entitlements", query: ["at": "soon"]).status == 400)
         #expect(send("GET", "/v1/accounts/a/entitlements", query: ["environment": "moon"]).status == 400)
+        #expect(try redeem(transaction("2") { $0.productType = .consumable }, "an na") == ["granted"])
+        for (consumables, count) in [(nil, 2), ("true", 2), ("false", 1)] as [(String?, Int)] {
+            let query = consumables.map { ["consumables": $0] } ?? [:]
+            let response = send("GET", "/v1/accounts/an%20na/entitlements", query: query)
+            #expect(try (object(response)["items"] as? [Any])?.count == count, "\(query)")
+        }
+        for consumables in ["", "no", "False"] {
+            let response = send("GET", "/v1/accounts/a/entitlements", query: ["consumables": consumables])
+            #expect(response.status == 400 && response.code == "invalid-request")
+        }
     }
 
     @Test func `an account's entitlements have the names of --entitlement, for each environment apart`() throws {

@@ -41,6 +41,58 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `consumables are left out without reading them, whoever owns them`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let pro = history.buyNonConsumable("pro", at: day(0))
+            let coins = (0..<5).map { _ in history.buyConsumable("coins", at: day(0)) }
+            for transaction in [pro] + coins {
+                _ = try ledger.redeem(history.evidence(transaction, signedAt: day(1)), for: "anna", at: day(1))
+            }
+            _ = try ledger.transfer(
+                from: "anna", to: "ben", transactionID: coins[0].transactionID, reason: "support", at: day(2))
+            func lineages(_ account: String) throws -> (all: Int, lasting: Int) {
+                try ledger.store.read { (connection) throws(LedgerError) in
+                    let (all, lasting) = (PurchaseLedger.lineagesOfAccount, PurchaseLedger.lastingLineagesOfAccount)
+                    return (
+                        try connection.run(all, [.text(account)]).count,
+                        try connection.run(lasting, [.text(account)]).count
+                    )
+                }
+            }
+            #expect(try lineages("anna") == (5, 1) && lineages("ben") == (1, 0))
+            func items(_ account: String, includingConsumables: Bool) throws -> [String] {
+                try ledger.entitlements(of: account, at: day(3), includingConsumables: includingConsumables).items
+                    .map(\.productID)
+            }
+            #expect(try items("anna", includingConsumables: true).count == 5)
+            #expect(try items("anna", includingConsumables: false) == ["pro"])
+            #expect(try items("ben", includingConsumables: true) == ["coins"])
+            #expect(try items("ben", includingConsumables: false) == [])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `what Apple signs as a consumable and later as another type is not left out`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            for (date, type) in [(1, .consumable), (2, .nonConsumable)] as [(Double, ProductType)] {
+                var builder = JWSBuilder.transaction(
+                    bundleID: Minted.bundleID, productID: "pro", transactionID: "1000")
+                (builder.productType, builder.signedDate) = (type, day(date))
+                _ = try ledger.redeem(Minted.evidence(builder), for: "anna", at: .now)
+                let rows = try ledger.store.read { (connection) throws(LedgerError) in
+                    try connection.run(
+                        """
+                        SELECT families.is_consumable, grants.is_consumable FROM families, grants
+                        WHERE families.is_consumable IS NOT NULL AND grants.is_consumable IS NOT NULL
+                        """)
+                }
+                #expect(rows.count == (type == .consumable ? 1 : 0))
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `a transfer is of one environment, if one is named`(_ place: Place) throws {
         try place.withLedger { ledger in
             // The same id in both.

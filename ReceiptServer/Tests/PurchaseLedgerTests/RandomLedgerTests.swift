@@ -59,8 +59,11 @@ import Testing
             #expect(try ledger.stateByEvents().of(customer) == state)
             for account in accounts {
                 for asked in [date, date + 20] {
-                    let codes = try ledger.entitlements(of: account, at: day(asked)).codes
-                    #expect(codes == model.entitlements(of: account, at: day(asked)).codes)
+                    let entitlements = try ledger.entitlements(of: account, at: day(asked))
+                    #expect(entitlements.codes == model.entitlements(of: account, at: day(asked)).codes)
+                    let lasting = try ledger.entitlements(of: account, at: day(asked), includingConsumables: false)
+                    let others = entitlements.items.filter { $0.purchase.productType != .consumable }
+                    #expect(lasting.items.map(\.transactionID) == others.map(\.transactionID))
                 }
             }
         }

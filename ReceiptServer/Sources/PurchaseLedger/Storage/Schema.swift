@@ -14,9 +14,34 @@ enum Schema {
                 + UnnamedNotification.tables(dialect)
                 + LedgerSummary.tables(dialect) + ClaimOrder.statements(dialect)
                 + ImportTables.statements(dialect) + LifecycleTables.states(dialect),
-            tokensOfParts,
+            // Columns, then their values, then an index at a time: each takes long, and locks its table.
+            tokensOfParts + consumableColumns, consumables,
+            ["CREATE INDEX families_lasting ON families (account) WHERE is_consumable IS NULL"],
+            ["CREATE INDEX grants_lasting ON grants (account) WHERE is_consumable IS NULL"],
         ]
     }
+
+    /// What Apple signed as a consumable gives no access, and is left out of indexes: an account can have thousands.
+    private static let consumableColumns = [
+        "ALTER TABLE families ADD COLUMN is_consumable BIGINT", "ALTER TABLE grants ADD COLUMN is_consumable BIGINT",
+    ]
+
+    private static let consumables = [
+        """
+        UPDATE families SET is_consumable = 1 WHERE id IN (
+            SELECT identifiers.family_id FROM identifiers
+            JOIN evidence ON evidence.environment = identifiers.environment
+                AND evidence.bundle_id = identifiers.bundle_id AND evidence.transaction_id = identifiers.transaction_id
+            GROUP BY identifiers.family_id
+            HAVING SUM(CASE WHEN purchase LIKE '%"product_type":"Consumable"%' THEN 0 ELSE 1 END) = 0)
+        """,
+        """
+        UPDATE grants SET is_consumable = 1 WHERE EXISTS (
+            SELECT 1 FROM identifiers JOIN families ON families.id = identifiers.family_id
+            WHERE identifiers.environment = grants.environment AND identifiers.bundle_id = grants.bundle_id
+                AND identifiers.transaction_id = grants.transaction_id AND families.is_consumable = 1)
+        """,
+    ]
 
     /// The current version.
     private static let latest = versions(.sqlite).count
