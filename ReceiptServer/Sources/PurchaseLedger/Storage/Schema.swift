@@ -14,19 +14,16 @@ enum Schema {
                 + UnnamedNotification.tables(dialect)
                 + LedgerSummary.tables(dialect) + ClaimOrder.statements(dialect)
                 + ImportTables.statements(dialect) + LifecycleTables.states(dialect),
-            // Columns, then their values, then an index at a time: each takes long, and locks its table.
-            tokensOfParts + consumableColumns, consumables,
+            // An index at a time: each takes long, and locks its table.
+            tokensOfParts + consumables,
             ["CREATE INDEX families_lasting ON families (account) WHERE is_consumable IS NULL"],
             ["CREATE INDEX grants_lasting ON grants (account) WHERE is_consumable IS NULL"],
         ]
     }
 
     /// What Apple signed as a consumable gives no access, and is left out of indexes: an account can have thousands.
-    private static let consumableColumns = [
-        "ALTER TABLE families ADD COLUMN is_consumable BIGINT", "ALTER TABLE grants ADD COLUMN is_consumable BIGINT",
-    ]
-
     private static let consumables = [
+        "ALTER TABLE families ADD COLUMN is_consumable BIGINT", "ALTER TABLE grants ADD COLUMN is_consumable BIGINT",
         """
         UPDATE families SET is_consumable = 1 WHERE id IN (
             SELECT identifiers.family_id FROM identifiers
