@@ -31,8 +31,8 @@ package struct Division: Sendable {
 
     /// The identifier of the first transaction of the subscription.
     package let original: UTF8Bytes
-    /// Whether the tokens of all parts are noted (R3, R5), so that those of the parts that are not loaded change
-    /// nothing.
+    /// Whether the tokens of all parts are the owner's, or noted as waiting or reported (R3, R5), so that those of the
+    /// parts that are not loaded change nothing.
     package var areTokensNoted: Bool
     /// `nil` if loaded without locks, to change nothing.
     package var rows: Rows?

@@ -15,9 +15,9 @@ extension LedgerDecision {
     mutating func grantAndRevoke(importingFor account: String? = nil) {
         let submitted = Set(submission.claimed.compactMap(\.keys?.transaction))
         for group in groups { settle(group, submitted, importingFor: account) }
-        noteTokens()
+        let unreported = noteTokens()
         notifyLifecycles()
-        divide()
+        divide(unreported)
     }
 
     private mutating func settle(
@@ -139,10 +139,12 @@ extension LedgerDecision {
     // MARK: Large subscriptions
 
     /// Keeps how large subscriptions are divided, and when time alone changes what was decided.
-    private mutating func divide() {
+    ///
+    /// - Parameter unreported: What ``noteTokens()`` returns.
+    private mutating func divide(_ unreported: Set<Int64>?) {
         for lineage in lineages.with(numbers) where lineage.owner != nil && !lineage.isOfMember {
             let areTokensNoted =
-                notesTokens || lineages.holders != nil && lineage.division?.areTokensNoted ?? false
+                unreported.map { !$0.contains(lineage.id) } ?? lineage.division?.areTokensNoted ?? false
             if let division = lineage.division, division.rows == nil {
                 lineages.byID[lineage.id]?.division?.areTokensNoted = areTokensNoted
                 continue

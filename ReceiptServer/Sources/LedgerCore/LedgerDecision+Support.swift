@@ -49,6 +49,8 @@ extension LedgerDecision {
                 let basis = ClaimBasis(lineage.evidence.keys, of: lineage).union(ClaimBasis(isLasting: isLasting))
                 lineages.byID[lineage.id]?.owner?.account = other
                 lineages.byID[lineage.id]?.owner?.basis = basis
+                // All its tokens are compared with the new owner's.
+                lineages.byID[lineage.id]?.division?.areTokensNoted = false
             }
             lineages.structure.transfers.append(
                 StructuralChanges.Transfer(lineage: lineage.id, from: account, to: other, reason: reason))

@@ -35,13 +35,15 @@ extension LedgerDecision {
         return !submission.canHaveToken || purchase.offer?.type == .offerCode ? nil : .tokenMissing
     }
 
-    /// Whether there can be something to note: time and migrations add no tokens.
-    var notesTokens: Bool { cause != .beginning && cause != .migration && lineages.holders != nil }
-
     /// R3: Notes the tokens that wait for their account. R5, R11, R15: Reports another account's token to the owner,
     /// once for each token of a lineage, also one that changed at Apple or was stored late.
-    mutating func noteTokens() {
-        guard notesTokens, let holders = lineages.holders else { return }
+    ///
+    /// - Returns: The lineages with a token that is to be reported once its product is for sale, or its deleted account
+    ///   is back; `nil` if no tokens were looked at.
+    mutating func noteTokens() -> Set<Int64>? {
+        // Time and migrations add no tokens.
+        guard cause != .beginning, cause != .migration, let holders = lineages.holders else { return nil }
+        var unreported: Set<Int64> = []
         for (key, item) in itemsByDate {
             guard let token = item.purchase.accountToken, let lineage = lineages[key], !item.purchase.isShared
             else { continue }
@@ -50,16 +52,18 @@ extension LedgerDecision {
                 if note == nil { lineages.byID[lineage.id]?.tokenNotes[token] = .waiting }
                 continue
             }
+            guard note != .reported else { continue }
+            if note == .waiting { lineages.byID[lineage.id]?.tokenNotes[token] = nil }
+            guard let owner = lineage.owner?.account, !owner.hasSameBytes(as: holder.account) else { continue }
             // R13: Nobody is there any more to say that it is theirs.
-            if note != .reported, !holder.isRetired, let owner = lineage.owner?.account,
-                !owner.hasSameBytes(as: holder.account), rules.isForSale(item.productID)
-            {
+            if !holder.isRetired, rules.isForSale(item.productID) {
                 lineages.byID[lineage.id]?.tokenNotes[token] = .reported
                 reportConflict(owner, key, item)
-            } else if note == .waiting {
-                lineages.byID[lineage.id]?.tokenNotes[token] = nil
+            } else {
+                unreported.insert(lineage.id)
             }
         }
+        return unreported
     }
 
     /// Tells the owner of a purchase that a transaction has the token of another account, but not whose.

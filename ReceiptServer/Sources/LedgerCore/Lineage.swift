@@ -56,9 +56,10 @@ package struct Lineage: Sendable {
     /// Unordered: the order decides nothing.
     package var purchases: some Collection<Purchase> { evidence.values.joined().lazy.map(\.purchase) }
 
-    /// Whether Apple signed all of it as a consumable, which gives no access.
-    package var isConsumable: Bool {
-        !evidence.isEmpty && purchases.allSatisfy { $0.productType == .consumable }
+    /// Whether nothing is known of it but what Apple signed as a consumable, or what was granted without evidence: it
+    /// gives no access.
+    package var givesNoAccess: Bool {
+        division == nil && purchases.allSatisfy { $0.productType == .consumable }
     }
 
     package func isOwned(by account: String) -> Bool { owner?.account.hasSameBytes(as: account) ?? false }
@@ -130,6 +131,8 @@ extension Lineage {
             guard known[oldest].purchase.signedDate <= purchase.signedDate else { return }
             evidence[key]?.remove(at: oldest)
         }
+        // Until its token is noted.
+        division?.areTokensNoted = false
         let number = (known.map(\.number).max() ?? 0) + 1
         evidence[key, default: []].append(Variant(number: number, purchase: purchase, signer: signed.signer))
     }

@@ -27,8 +27,8 @@ extension PurchaseLedger {
     /// The lineages that the account `$1` owns or has grants in. After lineages were joined, its grants can be in
     /// another account's lineage.
     static let lineagesOfAccount = lineagesOfAccount("")
-    /// The same without consumables.
-    static let lastingLineagesOfAccount = lineagesOfAccount(" AND is_consumable IS NULL")
+    /// The same without those that give no access, such as consumables.
+    static let lastingLineagesOfAccount = lineagesOfAccount(" AND gives_no_access IS NULL")
 
     private static func lineagesOfAccount(_ condition: String) -> String {
         """

@@ -270,7 +270,7 @@ public final class PurchaseLedger: Sendable {
     ///   - environment: The environment of the purchases.
     ///   - date: The date to decide for.
     ///   - includingConsumables: Whether to include consumables, which give no access. Without them, the time does not
-    ///     grow with their number.
+    ///     grow with the number of purchases that Apple signed as consumables.
     @available(*, noasync)
     public func entitlements(
         of account: String, in environment: AppStoreEnvironment = .production, at date: Instant = .now,

@@ -60,7 +60,13 @@ import Testing
                     )
                 }
             }
-            #expect(try lineages("anna") == (5, 1) && lineages("ben") == (1, 0))
+            // Without evidence, nothing is known of its access either.
+            let spent = try #require(
+                SpentTransaction(
+                    account: "anna", environment: .production, bundleID: Minted.bundleID, transactionID: "99",
+                    originalTransactionID: nil, productID: "coins", quantity: 1, date: day(0)))
+            _ = try ledger.imported([.spent(spent)], at: day(2))
+            #expect(try lineages("anna") == (6, 1) && lineages("ben") == (1, 0))
             func items(_ account: String, includingConsumables: Bool) throws -> [String] {
                 try ledger.entitlements(of: account, at: day(3), includingConsumables: includingConsumables).items
                     .map(\.productID)
@@ -83,8 +89,8 @@ import Testing
                 let rows = try ledger.store.read { (connection) throws(LedgerError) in
                     try connection.run(
                         """
-                        SELECT families.is_consumable, grants.is_consumable FROM families, grants
-                        WHERE families.is_consumable IS NOT NULL AND grants.is_consumable IS NOT NULL
+                        SELECT families.gives_no_access, grants.gives_no_access FROM families, grants
+                        WHERE families.gives_no_access IS NOT NULL AND grants.gives_no_access IS NOT NULL
                         """)
                 }
                 #expect(rows.count == (type == .consumable ? 1 : 0))

@@ -120,8 +120,8 @@ import Testing
             ("families", 2), ("identifiers", 2), ("evidence", 2), ("renewals", 1), ("grants", 2), ("due_moments", 2),
             ("notifications", 1), ("answers", 0), ("transfers", 1), ("accounts", 1), ("outbox", 2),
         ] { #expect(try rows("SELECT * FROM \(table)").count == count, "\(table)") }
-        #expect(try rows("SELECT id FROM families WHERE is_consumable = 1").map { try $0.integer(0) } == [1001])
-        let consumables = try rows("SELECT transaction_id FROM grants WHERE is_consumable = 1")
+        #expect(try rows("SELECT id FROM families WHERE gives_no_access = 1").map { try $0.integer(0) } == [1001])
+        let consumables = try rows("SELECT transaction_id FROM grants WHERE gives_no_access = 1")
         #expect(try consumables.map { try $0.text(0) } == [coins.transactionID])
         // Pending events have the current form.
         let waiting = try ledger.events()

@@ -509,6 +509,56 @@ import Testing
         withExtendedLifetime(location) {}
     }
 
+    /// What makes the token of an old period another account's than the owner's.
+    enum Change: CaseIterable { case owner, accountIsBack, products, evidenceWithoutOrders }
+
+    @Test(arguments: Place.available, Change.allCases)
+    func `R5: a token of an old period of a large subscription is reported when it becomes another's`(
+        _ place: Place, _ change: Change
+    ) throws {
+        let location = try place.makeLocation()
+        var policy = policy()
+        policy.wholeLineageLimit = 2
+        if change == .products { policy.productIDs = ["monthly"] }
+        var ledger = try PurchaseLedger(location.text, policy: policy)
+        _ = try ledger.token(for: "ben", storing: Self.bens)
+        let forgotten = change == .accountIsBack ? try ledger.deleteAccount("ben") : ""
+        let owner = change == .owner ? "ben" : "carl"
+        var history = history(nil)
+        let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
+        let periods = [subscription.firstPeriod] + (1...5).map { history.renew(subscription, at: day(Double(30 * $0))) }
+        for (month, period) in periods.dropLast().enumerated() {
+            let date = day(Double(30 * month + 1))
+            var builder = try #require(history.transaction(period, signedAt: date))
+            if month == 1, change != .evidenceWithoutOrders { builder.appAccountToken = Self.bens.description }
+            if month == 1, change == .products { builder.productID = "gold" }
+            _ = try ledger.redeem(Minted.evidence(builder), for: owner, at: date)
+        }
+        func conflicts() throws -> [String] {
+            try ledger.events().filter { $0.kind == .conflict }.map(\.transactionID)
+        }
+        #expect(try conflicts().isEmpty)
+        switch change {
+        case .owner: _ = try ledger.transfer(from: "ben", to: "carl", reason: "support", at: day(122))
+        case .accountIsBack:
+            _ = try ledger.transfer(from: forgotten, to: "dora", movesTokens: true, reason: "support", at: day(122))
+        case .products:
+            policy.productIDs = nil
+            ledger = try PurchaseLedger(location.text, policy: policy)
+        case .evidenceWithoutOrders:
+            policy.orders = nil
+            ledger = try PurchaseLedger(location.text, policy: policy)
+            var builder = try #require(history.transaction(periods[1], signedAt: day(122)))
+            builder.appAccountToken = Self.bens.description
+            _ = try ledger.redeem(Minted.evidence(builder), for: owner, at: day(122))
+            policy.orders = OrderPolicy()
+            ledger = try PurchaseLedger(location.text, policy: policy)
+        }
+        _ = try ledger.redeem(history.evidence(periods[5], signedAt: day(151)), for: "carl", at: day(151))
+        #expect(try conflicts() == [periods[1].transactionID])
+        withExtendedLifetime(location) {}
+    }
+
     @Test(arguments: Place.available)
     func `R1: of several tokens of a subscription, that of its earliest period counts`(_ place: Place) throws {
         let location = try place.makeLocation()

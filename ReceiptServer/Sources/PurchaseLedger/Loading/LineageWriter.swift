@@ -106,7 +106,7 @@ struct LineageWriter {
             lineage.isOfMember ? .integer(1) : .null,
             SQLValue(lifecycle), SQLValue(lineage.division?.original.string),
             lineage.division?.areTokensNoted ?? false ? .integer(1) : .null,
-            lineage.isConsumable ? .integer(1) : .null,
+            lineage.givesNoAccess ? .integer(1) : .null,
         ]
     }
 
@@ -121,7 +121,7 @@ struct LineageWriter {
     /// Inserts lineages whose claims have numbers, or one whose claim the database numbers.
     private mutating func insert(_ ids: [Int64]) throws(LedgerError) {
         let table = """
-            families (id, account, claimed_at, basis, is_member, lifecycle, subscription, tokens_noted, is_consumable,
+            families (id, account, claimed_at, basis, is_member, lifecycle, subscription, tokens_noted, gives_no_access,
                 claim_number)
             """
         var expression: String?
@@ -141,7 +141,7 @@ struct LineageWriter {
                     || before.lifecycle != lineage.lifecycle
                     || before.division?.original != lineage.division?.original
                     || before.division?.areTokensNoted != lineage.division?.areTokensNoted
-                    || before.isConsumable != lineage.isConsumable
+                    || before.givesNoAccess != lineage.givesNoAccess
             else { continue }
             try updateLineage(id)
         }
@@ -153,7 +153,7 @@ struct LineageWriter {
         run(
             """
             UPDATE families SET account = $2, claimed_at = $3, basis = $4, is_member = $5, lifecycle = $6,
-                subscription = $7, tokens_noted = $8, is_consumable = $9,
+                subscription = $7, tokens_noted = $8, gives_no_access = $9,
                 claim_number = \(number == nil ? dialect.nextClaimNumber : "$10")
             WHERE id = $1
             """, try Self.values(lineage) + (number.map { [$0] } ?? []))
@@ -213,11 +213,11 @@ struct LineageWriter {
             before[key] = nil
         }
         let changed = flattened(decided, \.grants).filter { before[$0.key] == nil || $0.value.changedAt != nil }
-        let (wereConsumable, areConsumable) = (Self.consumables(stored), Self.consumables(decided))
-        for key in wereConsumable.symmetricDifference(areConsumable).sorted() where before[key] != nil {
+        let (gaveNoAccess, giveNoAccess) = (Self.withoutAccess(stored), Self.withoutAccess(decided))
+        for key in gaveNoAccess.symmetricDifference(giveNoAccess).sorted() where before[key] != nil {
             run(
-                "UPDATE grants SET is_consumable = $4 WHERE \(Self.isKey)",
-                key.columns + [areConsumable.contains(key) ? .integer(1) : .null])
+                "UPDATE grants SET gives_no_access = $4 WHERE \(Self.isKey)",
+                key.columns + [giveNoAccess.contains(key) ? .integer(1) : .null])
         }
         var inserted: [[SQLValue]] = []
         for (key, grant) in changed.sorted(by: { $0.key < $1.key }) {
@@ -233,7 +233,7 @@ struct LineageWriter {
                         .text(grant.productID), .integer(grant.grantedQuantity ?? grant.quantity),
                         SQLValue(grant.grantedAt), SQLValue(grant.changedAt ?? grant.grantedAt),
                         grant.importRun.map(SQLValue.integer) ?? .null,
-                        SQLValue(grant.importedOriginal), areConsumable.contains(key) ? .integer(1) : .null,
+                        SQLValue(grant.importedOriginal), giveNoAccess.contains(key) ? .integer(1) : .null,
                     ])
                 continue
             }
@@ -248,13 +248,13 @@ struct LineageWriter {
             """
             grants (environment, bundle_id, transaction_id, account, quantity, until, seats, adjusted_quantity,
                 adjusted_from, product_id, granted_quantity, granted_at, changed_at, import_id, original_transaction_id,
-                is_consumable)
+                gives_no_access)
             """, inserted)
     }
 
-    /// The transactions of consumables.
-    private static func consumables(_ lineages: Lineages) -> Set<TransactionKey> {
-        Set(lineages.byID.values.lazy.filter(\.isConsumable).flatMap(\.grants.keys))
+    /// The granted transactions of lineages that give no access.
+    private static func withoutAccess(_ lineages: Lineages) -> Set<TransactionKey> {
+        Set(lineages.byID.values.lazy.filter(\.givesNoAccess).flatMap(\.grants.keys))
     }
 
     // MARK: Tokens

@@ -11,7 +11,7 @@ final class PostgreSQLConnection: SQLConnection {
     let dialect = SQLDialect.postgreSQL
     private let handle: OpaquePointer
     /// The names of the prepared statements, and the columns of their results.
-    private var statements: [String: String] = [:]
+    private(set) var statements: [String: String] = [:]
     private var columns: [String: SQLColumns] = [:]
     /// The statements to send before the next one whose rows are read.
     private var unsent: [SQLStatement] = []

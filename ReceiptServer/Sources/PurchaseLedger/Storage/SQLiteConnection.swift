@@ -7,6 +7,8 @@ final class SQLiteConnection: SQLConnection {
     let dialect = SQLDialect.sqlite
     private let handle: OpaquePointer
     private var statements: [String: Prepared] = unsafe [:]
+    /// The texts of the statements that were prepared.
+    var preparedStatements: [String] { unsafe Array(statements.keys) }
 
     /// A statement, the positions of its parameters `$1`, `$2` and so on, and its columns.
     private typealias Prepared = (handle: OpaquePointer, positions: [Int32], columns: SQLColumns)

@@ -15,28 +15,28 @@ enum Schema {
                 + LedgerSummary.tables(dialect) + ClaimOrder.statements(dialect)
                 + ImportTables.statements(dialect) + LifecycleTables.states(dialect),
             // An index at a time: each takes long, and locks its table.
-            tokensOfParts + consumables,
-            ["CREATE INDEX families_lasting ON families (account) WHERE is_consumable IS NULL"],
-            ["CREATE INDEX grants_lasting ON grants (account) WHERE is_consumable IS NULL"],
+            tokensOfParts + lineagesWithoutAccess,
+            ["CREATE INDEX families_lasting ON families (account) WHERE gives_no_access IS NULL"],
+            ["CREATE INDEX grants_lasting ON grants (account) WHERE gives_no_access IS NULL"],
         ]
     }
 
-    /// What Apple signed as a consumable gives no access, and is left out of indexes: an account can have thousands.
-    private static let consumables = [
-        "ALTER TABLE families ADD COLUMN is_consumable BIGINT", "ALTER TABLE grants ADD COLUMN is_consumable BIGINT",
+    /// What gives no access, such as consumables, is left out of indexes: an account can have thousands.
+    private static let lineagesWithoutAccess = [
+        "ALTER TABLE families ADD COLUMN gives_no_access BIGINT",
+        "ALTER TABLE grants ADD COLUMN gives_no_access BIGINT",
         """
-        UPDATE families SET is_consumable = 1 WHERE id IN (
-            SELECT identifiers.family_id FROM identifiers
+        UPDATE families SET gives_no_access = 1 WHERE subscription IS NULL AND NOT EXISTS (
+            SELECT 1 FROM identifiers
             JOIN evidence ON evidence.environment = identifiers.environment
                 AND evidence.bundle_id = identifiers.bundle_id AND evidence.transaction_id = identifiers.transaction_id
-            GROUP BY identifiers.family_id
-            HAVING SUM(CASE WHEN purchase LIKE '%"product_type":"Consumable"%' THEN 0 ELSE 1 END) = 0)
+            WHERE identifiers.family_id = families.id AND purchase NOT LIKE '%"product_type":"Consumable"%')
         """,
         """
-        UPDATE grants SET is_consumable = 1 WHERE EXISTS (
+        UPDATE grants SET gives_no_access = 1 WHERE EXISTS (
             SELECT 1 FROM identifiers JOIN families ON families.id = identifiers.family_id
             WHERE identifiers.environment = grants.environment AND identifiers.bundle_id = grants.bundle_id
-                AND identifiers.transaction_id = grants.transaction_id AND families.is_consumable = 1)
+                AND identifiers.transaction_id = grants.transaction_id AND families.gives_no_access = 1)
         """,
     ]
 
