@@ -149,6 +149,8 @@ extension LedgerDecision {
                 lineages.byID[lineage.id]?.division?.areTokensNoted = areTokensNoted
                 continue
             }
+            // Renewal information alone decides by no part.
+            if lineage.division != nil, lineage.evidence.isEmpty { continue }
             guard lineage.division != nil || lineage.storedTransactionCount > rules.wholeLineageLimit else { continue }
             // A grant without evidence, which was imported, is in no part.
             let isComplete = lineage.grants.keys.allSatisfy { lineage.evidence[$0] != nil }

@@ -122,7 +122,10 @@ extension Lineage {
         if known.contains(where: { $0.purchase == purchase }) { return }
         if let index = known.firstIndex(where: { $0.purchase.saysTheSame(as: purchase) }) {
             let merged = known[index].purchase.joined(with: purchase)
-            if merged != known[index].purchase { evidence[key]?[index].purchase = merged }
+            guard merged != known[index].purchase else { return }
+            evidence[key]?[index].purchase = merged
+            // The token that was signed last can be that of another variant now.
+            if known.count > 1 { division?.areTokensNoted = false }
             return
         }
         if known.count >= Self.maximumVariantCount,

@@ -274,6 +274,29 @@ import Testing
     }
 
     @Test(arguments: Place.available)
+    func `renewal information alone changes nothing of a large subscription, and reads none of it`(
+        _ place: Place
+    ) throws {
+        try place.withLedger(Self.smallLimit) { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let subscription = history.subscribe(to: "weekly", in: "group", for: .days(7), at: day(0))
+            let periods = [subscription.firstPeriod] + (1..<4).map { _ in history.renew(subscription) }
+            let receipt = try Minted.evidence(history.receipt(signedAt: day(40), of: periods))
+            for _ in 0..<2 { _ = try ledger.redeem(receipt, for: "anna", at: day(40)) }
+            #expect(try Self.dividedCount(ledger) == 1)
+            history.turnOffRenewal(of: subscription, at: day(27))
+            let renewal = try Minted.evidence(#require(history.renewalInfo(of: subscription, signedAt: day(41))))
+            #expect(try ledger.outcomes(renewal, for: "anna", at: day(41)).isEmpty)
+            #expect(try Self.dividedCount(ledger) == 1)
+            for includingConsumables in [true, false] {
+                let entitlements = try ledger.entitlements(
+                    of: "anna", at: day(41), includingConsumables: includingConsumables)
+                #expect(entitlements.items.count == 4)
+            }
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `a subscription that is divided anew has none of its old parts`(_ place: Place) throws {
         try place.withLedger(Self.smallLimit) { ledger in
             let (history, periods) = Self.history(4)
