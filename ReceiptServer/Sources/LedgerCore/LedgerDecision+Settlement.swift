@@ -149,7 +149,7 @@ extension LedgerDecision {
                 lineages.byID[lineage.id]?.division?.areTokensNoted = areTokensNoted
                 continue
             }
-            // Renewal information alone decides by no part.
+            // Nothing of it was loaded: renewal information alone needs no part.
             if lineage.division != nil, lineage.evidence.isEmpty { continue }
             guard lineage.division != nil || lineage.storedTransactionCount > rules.wholeLineageLimit else { continue }
             // A grant without evidence, which was imported, is in no part.

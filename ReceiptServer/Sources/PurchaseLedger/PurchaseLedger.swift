@@ -293,7 +293,7 @@ public final class PurchaseLedger: Sendable {
                 grants.merge(lineage.grants) { first, _ in first }
             }
             return policy.rules.entitlements(of: lineages, at: date) { [policy] items in
-                // Of an unknown type when it was stored, and of one that the policy states.
+                // It was loaded because the policy states the type, not Apple.
                 if !includingConsumables, items[0].purchase.productType == .consumable { return true }
                 let keys = Grant.keys(
                     of: items.compactMap { item in PurchaseKeys(item.purchase).map { ($0.transaction, item) } })

@@ -265,8 +265,8 @@ extension SQLConnection {
 // MARK: - Large subscriptions
 
 extension LineageLoader {
-    /// Whether not all parts of a subscription decide. Lifecycles depend on all of them, as does the account that
-    /// registers a token: it has the purchases with it.
+    /// Whether some parts of a subscription suffice. Lifecycle events need all of them, and so does an account that
+    /// registers a token: any part can have a purchase with it.
     private func isLoadedInPart(_ division: Division) -> Bool {
         !isWhole && !policy.lifecycleEvents && registration == nil && (policy.orders == nil || division.areTokensNoted)
     }
