@@ -47,7 +47,8 @@ package final class PostgreSQLServer: Sendable {
     package func start() throws {
         // All suites make their schemas at the same time.
         let limits = "-c max_connections=150 -c max_locks_per_transaction=512"
-        let options = "-k \(folder) -c listen_addresses= \(limits) -c log_min_messages=fatal"
+        // No test cuts the power, and what a killed server has written, the system has.
+        let options = "-k \(folder) -c listen_addresses= \(limits) -c log_min_messages=fatal -c fsync=off"
         try ChildProcess.run(control + ["start", "-w", "-s", "-l", folder + "/log", "-o", options])
         let stop = control.joined(separator: " ") + " stop -s -m"
         let script =
