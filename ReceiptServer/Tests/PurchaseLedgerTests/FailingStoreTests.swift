@@ -14,6 +14,10 @@ import Testing
     /// In the short run, every n-th call is tried, beginning with a random one.
     private static let stride = Sampling.count("failing-store-calls")
 
+    /// The versions of the tables from which they are changed. 0 is none.
+    private static let versions = Sampling.share(
+        0..<Schema.versions(.sqlite).count, of: "failing-store-versions")
+
     /// Performs all acts of ``LedgerActs``, each until it is answered.
     ///
     /// A request gets the right answer, or `store-unavailable` if nothing was done; it is then repeated without faults.
@@ -93,8 +97,7 @@ import Testing
         _ kind: WatchedDisk.Fault.Kind
     ) throws {
         var generator = SeededGenerator("\(#function) \(kind)")
-        // Version 0: no file.
-        for version in 0..<Schema.versions(.sqlite).count {
+        for version in Self.versions {
             let template = try TemporaryFolder()
             if version > 0 {
                 try MigrationTests.makeLedger(
@@ -229,7 +232,7 @@ import Testing
         _ moment: LossyProxy.Moment
     ) throws {
         var generator = SeededGenerator("\(#function) \(moment)")
-        for version in 0..<Schema.versions(.postgreSQL).count {
+        for version in Self.versions {
             func make() throws -> String {
                 let location = try Place.postgreSQL.makeEmptyLocation()
                 if version > 0 {
