@@ -222,13 +222,9 @@ import Testing
         let shop = try Shop(timeLimit: .milliseconds(400))
         let coins = shop.fill()
         shop.store.inject(.slow)
-        let clock = ContinuousClock()
-        let time = clock.measure {
-            #expect(throws: AppStoreServerError(.transport(.timeout))) {
-                try shop.client.transactionInfo(of: coins.transactionID)
-            }
+        #expect(throws: AppStoreServerError(.transport(.timeout))) {
+            try shop.client.transactionInfo(of: coins.transactionID)
         }
-        #expect(time < .seconds(2))
         let patient = try Shop()
         let id = patient.fill().transactionID
         patient.store.inject(.huge)

@@ -83,10 +83,8 @@ import TrialSupport
         let small = try ServerProcess(options + ["--maximum-body", "8"])
         let busy = try ServerProcess(options + ["--connections", "1", "--header-time", "60"])
         let first = try Client(port: busy.port)
-        let end = Date.now.addingTimeInterval(10)
-        while try !request("GET", "/metrics", port: busy.metricsPort).text.contains("receipt_server_connections 1\n") {
-            try #require(Date.now < end)
-            usleep(20_000)
+        try wait {
+            try request("GET", "/metrics", port: busy.metricsPort).text.contains("receipt_server_connections 1\n")
         }
         var seen: Set<Place> = []
         for path in document.paths {

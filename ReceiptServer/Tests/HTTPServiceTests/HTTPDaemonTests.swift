@@ -142,9 +142,7 @@ import TrialSupport
         let port = daemon.address.port
         let client = try Client(port: port)
         client.send(requestBytes("POST", "/verify", [UInt8](repeating: 0, count: 2 * ServiceLimits.largeBodyByteCount)))
-        let end = Date.now.addingTimeInterval(10)
-        while daemon.queuedCount < 1, Date.now < end { usleep(1000) }
-        #expect(daemon.queuedCount == 1)
+        try wait { daemon.queuedCount == 1 }
         isOver.store(true, ordering: .relaxed)
         #expect(client.receive()?.status == 200)
         #expect(daemon.stop(within: .seconds(2)) == 0)
@@ -180,9 +178,7 @@ import TrialSupport
         for (index, client) in waiting.enumerated() {
             client.send(requestBytes("POST", "/open", index % 2 == 0 ? large : [UInt8(ascii: "w")]))
         }
-        let end = Date.now.addingTimeInterval(10)
-        while daemon.queuedCount < 4, Date.now < end { usleep(1000) }
-        #expect(daemon.queuedCount == 4)
+        try wait { daemon.queuedCount == 4 }
         #expect(try request("POST", "/open", port: port).status == 503)
         #expect(try request("POST", "/guarded", [0], headers: ["Authorization: x"], port: port).status == 200)
         #expect(try request("POST", "/verify", large, port: port).status == 404)
@@ -204,18 +200,17 @@ import TrialSupport
             while !isOver.load(ordering: .relaxed) { usleep(1000) }
             return Response(body: Array("{}".utf8))
         }
-        let daemon = try daemon([slow]) { $0.queueTime = .seconds(2) }
+        let daemon = try daemon([slow]) { $0.queueTime = .seconds(4) }
         let port = daemon.address.port
         let hanging = try (0..<2).map { _ in try Client(port: port) }
         for client in hanging { client.send(requestBytes("POST", "/slow")) }
         while executed.load(ordering: .relaxed) < 2 { usleep(1000) }
         let late = try Client(port: port)
         late.send(requestBytes("POST", "/slow"))
-        let end = Date.now.addingTimeInterval(20)
-        while daemon.queuedCount < 3, Date.now < end { usleep(1000) }
-        while daemon.queuedCount == 3, Date.now < end {
+        try wait { daemon.queuedCount >= 3 }
+        try wait {
             daemon.closeLateConnections()
-            usleep(10_000)
+            return daemon.queuedCount != 3
         }
         let answer = late.receive()
         #expect(answer?.status == 503 && answer?.errorCode == "queue-timeout" && answer?.headers["retry-after"] == "1")
@@ -229,7 +224,7 @@ import TrialSupport
         usleep(100_000)
         isOver.store(true, ordering: .relaxed)
         #expect(staying.receive()?.status == 200)
-        while daemon.queuedCount > 0, Date.now < end { usleep(1000) }
+        try wait { daemon.queuedCount == 0 }
         #expect(executed.load(ordering: .relaxed) == 3)
         #expect(daemon.stop(within: .seconds(2)) == 0)
     }
@@ -273,9 +268,7 @@ import TrialSupport
         }
         let daemon = try daemon([slow])
         for _ in 0..<20 { try Client(port: daemon.address.port).send(requestBytes("POST", "/slow")) }
-        let end = Date.now.addingTimeInterval(10)
-        while daemon.connectionCount > 0 || daemon.queuedCount > 0, Date.now < end { usleep(20_000) }
-        #expect(daemon.connectionCount == 0 && daemon.queuedCount == 0)
+        try wait { daemon.connectionCount == 0 && daemon.queuedCount == 0 }
         #expect(try request("POST", "/slow", port: daemon.address.port).status == 200)
         #expect(daemon.stop(within: .seconds(2)) == 0)
     }
@@ -291,8 +284,7 @@ import TrialSupport
         var open = try (0..<2).map { _ in try status() }
         #expect(try open.map(\.1) == [200, 200] && status().1 == 503)
         open = []
-        let end = Date.now.addingTimeInterval(60)
-        while daemon.connectionCount > 0, Date.now < end { usleep(1000) }
+        try wait { daemon.connectionCount == 0 }
         #expect(try status().1 == 200)
         #expect(daemon.stop(within: .seconds(2)) == 0)
     }

@@ -40,14 +40,6 @@ import TrialSupport
         try ledger.texts("SELECT uuid FROM notifications").count
     }
 
-    private func wait(_ seconds: Double = 60, until holds: () throws -> Bool) throws {
-        let end = Date.now.addingTimeInterval(seconds)
-        while try !holds() {
-            try #require(Date.now < end, "not in time")
-            usleep(20_000)
-        }
-    }
-
     private func isComplete(_ ledger: PurchaseLedger) throws -> Bool {
         try ledger.texts(
             "SELECT environment FROM history_checkpoints WHERE complete_until IS NOT NULL"
@@ -112,7 +104,7 @@ import TrialSupport
         try shop.writeKeys()
         server.send(SIGHUP)
         try wait { try recordedCount(ledger) == 5 }
-        try wait(20) {
+        try wait {
             let text = try metrics()
             return text.contains(
                 #"receipt_server_apple_recovered_total{app="com.example.app",environment="production",type="REFUND"} 1"#

@@ -22,12 +22,16 @@ import TrialSupport
         let server = try LedgerProcess(evidence, file)
         let client = try Client(port: server.port)
         var answered: [(id: String, at: ContinuousClock.Instant)] = []
+        // The machine may have stood still as long, when the attempts were to be written.
+        var longest = Duration.zero
         let begin = ContinuousClock.now
         var transaction = 1
         while ContinuousClock.now - begin < .seconds(3) {
             // No account has more than are kept.
             let account = "account \(transaction / 50)"
+            let start = ContinuousClock.now
             let answer = try LedgerProcess.redeem(evidence.coins(transaction), for: account, over: client)
+            longest = max(longest, ContinuousClock.now - start)
             #expect(answer?.outcomes == ["granted"])
             answered.append(("\(transaction)", .now))
             transaction += 1
@@ -49,7 +53,8 @@ import TrialSupport
         let attempted = try ids("SELECT transaction_id FROM attempted_transactions")
         let lost = answered.filter { !attempted.contains($0.id) }
         // A second, and as much again for a busy machine.
-        #expect(lost.allSatisfy { isKilled && end - $0.at < .seconds(2) }, "\(lost.count) of \(answered.count)")
+        let limit = .seconds(2) + longest * 2
+        #expect(lost.allSatisfy { isKilled && end - $0.at < limit }, "\(lost.count) of \(answered.count)")
         #expect(!attempted.isEmpty)
     }
 }

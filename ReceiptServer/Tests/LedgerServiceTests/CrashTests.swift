@@ -57,8 +57,7 @@ import TrialSupport
             Self.redeem(transaction, evidence, client, clients)
         }
         let ledger = try PurchaseLedger(file)
-        let deadline = Date.now.addingTimeInterval(60)
-        while try ledger.outboxCounts().pending > 0, Date.now < deadline { usleep(100_000) }
+        try wait { try ledger.outboxCounts().pending == 0 }
         server.kill()
 
         let state = clients.withLock { $0 }
@@ -263,10 +262,8 @@ import TrialSupport
             usleep(300_000)
         }
         #expect(LedgerProcess.redeem(try evidence.coins(1), for: "anna", over: client)?.status == 200)
-        let start = ContinuousClock.now
         server.process.signal(SIGTERM)
         #expect(server.process.wait() == 0)
-        #expect(ContinuousClock.now - start < .seconds(8))
     }
 
     @Test func `SIGHUP reads the tokens again, and the log has none`() throws {

@@ -77,7 +77,7 @@ import TrialSupport
 
     /// Waits until nothing is missing, and returns what is.
     private func missing(_ look: () throws -> [String]) throws -> [String] {
-        let end = Date.now.addingTimeInterval(40)
+        let end = Date.now.addingTimeInterval(300)
         var missing = try look()
         while !missing.isEmpty, Date.now < end {
             usleep(200_000)

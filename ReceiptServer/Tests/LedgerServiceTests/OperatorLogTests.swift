@@ -29,8 +29,9 @@ import TrialSupport
             let coins = try evidence.coins(number + 1)
             #expect(LedgerProcess.redeem(coins, for: account, over: client)?.outcomes == ["granted"])
         }
+        try wait { !server.events("delivery").isEmpty }
         // Each is tried within a second.
-        usleep(2_500_000)
+        usleep(2_000_000)
         #expect(server.terminate() == 0)
         let lines = server.events("delivery")
         #expect(lines.map { $0["code"] as? String } == ["delivery-failed"], "\(server.log)")

@@ -29,14 +29,6 @@ import TrialSupport
         return try #require(service)
     }
 
-    private func wait(until holds: () throws -> Bool) throws {
-        let end = ContinuousClock.now + .seconds(20)
-        while try !holds() {
-            try #require(ContinuousClock.now < end, "not in time")
-            usleep(20_000)
-        }
-    }
-
     @Test func `what was sent is kept for the days of --keep-attempts`() throws {
         let service = try service(["--keep-attempts", "30"])
         for (account, days) in [("anna", 29), ("ben", 31)] as [(String, Int64)] {

@@ -38,8 +38,7 @@ import TrialSupport
         let seconds = Double((ContinuousClock.now - start) / .milliseconds(1)) / 1000
         print("ledger: two servers: \(Int(Double(Self.count) / seconds)) requests a second")
         let ledger = try PurchaseLedger(database)
-        let deadline = Date.now.addingTimeInterval(60)
-        while try ledger.outboxCounts().pending > 0, Date.now < deadline { usleep(100_000) }
+        try wait { try ledger.outboxCounts().pending == 0 }
         for server in servers { server.kill() }
         #expect(failures.withLock { $0.prefix(3) } == [])
         let rows = try ledger.store.read { (connection) throws(LedgerError) in

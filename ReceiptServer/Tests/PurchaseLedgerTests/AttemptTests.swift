@@ -4,6 +4,7 @@ import Foundation
 import LedgerTestSupport
 @testable import PurchaseLedger
 import Testing
+import TrialSupport
 
 /// The table of attempts, and the evidence that is kept.
 @Suite struct AttemptTests {
@@ -465,8 +466,7 @@ import Testing
             let log = AttemptLog(ledger, keeping: .seconds(86_400), withEvidence: true)
             let thread = Thread { log.run { error in Issue.record(error) } }
             thread.start()
-            let deadline = ContinuousClock.now + .seconds(60)
-            while try count("attempts", ledger) == 2, ContinuousClock.now < deadline { usleep(20_000) }
+            try wait { try count("attempts", ledger) < 2 }
             try log.stop()
             while !thread.isFinished { usleep(1000) }
             #expect(try ledger.history(of: "anna") == nil && ledger.history(of: "ben")?.entries.count == 1)

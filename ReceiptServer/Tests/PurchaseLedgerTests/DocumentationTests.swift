@@ -4,6 +4,7 @@ import Foundation
 import LedgerTestSupport
 @testable import PurchaseLedger
 import Testing
+import TrialSupport
 
 /// The statements of `RUNBOOK.md`, and the code and the tables of `REFERENCE.md`.
 @Suite struct DocumentationTests {
@@ -254,8 +255,7 @@ import Testing
         let events = try ledger.record(verifier.verifyNotification(notification))
 
         defer { delivery.stop() }
-        let deadline = ContinuousClock.now + .seconds(20)
-        while quantities.withLock({ $0.count }) < 2, ContinuousClock.now < deadline { usleep(20_000) }
+        try wait { quantities.withLock(\.count) == 2 }
         #expect(quantities.withLock { $0 } == [1, 0] && failures.withLock(\.isEmpty))
         #expect(events.map(\.kind) == [.revoked])
         let lines = [

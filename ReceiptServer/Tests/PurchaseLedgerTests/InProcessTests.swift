@@ -4,6 +4,7 @@ import Foundation
 import LedgerTestSupport
 @testable import PurchaseLedger
 import Testing
+import TrialSupport
 
 /// The ledger as a part of a Swift backend: events in a closure, and calls in tasks.
 @Suite(.serialized) struct InProcessTests {
@@ -20,7 +21,7 @@ import Testing
         }
     }
 
-    /// Runs deliveries until a condition holds, at most 20 seconds, and returns the failures.
+    /// Runs deliveries until a condition holds, and returns the failures.
     @discardableResult private func run(
         _ deliveries: EventDelivery..., until isDone: () throws -> Bool
     ) throws -> [LedgerError] {
@@ -29,8 +30,7 @@ import Testing
             Thread { delivery.run { error in failures.withLock { $0.append(error) } } }
         }
         for thread in threads { thread.start() }
-        let deadline = ContinuousClock.now + .seconds(20)
-        while try !isDone(), ContinuousClock.now < deadline { usleep(20_000) }
+        try wait(until: isDone)
         for delivery in deliveries { delivery.stop() }
         while threads.contains(where: { !$0.isFinished }) { usleep(10_000) }
         return failures.withLock { $0 }
@@ -112,10 +112,10 @@ import Testing
                         if !$0.accounts.insert(event.account).inserted { $0.isRepeated = true }
                         $0.received.append(event.id)
                     }
-                    // Four leases.
-                    if event.account == "anna" { usleep(4_000_000) }
+                    // Three leases.
+                    if event.account == "anna" { usleep(6_000_000) }
                     running.withLock { _ = $0.accounts.remove(event.account) }
-                }, lease: .seconds(1))
+                }, lease: .seconds(2))
         }
         try run(deliveries[0], deliveries[1]) { try ledgers[0].outboxCounts().pending == 0 }
         let (_, received, isRepeated) = running.withLock { $0 }
@@ -223,9 +223,9 @@ import Testing
                 { event in
                     let name = "\(number) event \(order.firstIndex(of: event.id) ?? 9)"
                     steps.withLock { $0.append("begin " + name) }
-                    if number == 0 { usleep(2_500_000) }
+                    if number == 0 { usleep(5_000_000) }
                     steps.withLock { $0.append("end " + name) }
-                }, lease: .milliseconds(600))
+                }, lease: .seconds(2))
         }
         let (old, new) = (delivery(0), delivery(1))
         let oldThread = Thread { old.run { _ in } }
@@ -234,10 +234,7 @@ import Testing
         old.stop()
         let newThread = Thread { new.run { _ in } }
         newThread.start()
-        let deadline = ContinuousClock.now + .seconds(15)
-        while try ledgers[0].outboxCounts().pending > 0 || !oldThread.isFinished, ContinuousClock.now < deadline {
-            usleep(20_000)
-        }
+        try wait { try ledgers[0].outboxCounts().pending == 0 && oldThread.isFinished }
         new.stop()
         while !newThread.isFinished { usleep(10_000) }
         let seen = steps.withLock { $0 }

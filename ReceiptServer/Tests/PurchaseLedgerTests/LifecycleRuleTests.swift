@@ -4,6 +4,7 @@ import Foundation
 import LedgerTestSupport
 @testable import PurchaseLedger
 import Testing
+import TrialSupport
 
 /// Lifecycle events that would be false, stale or repeated.
 @Suite struct LifecycleRuleTests {
@@ -228,8 +229,7 @@ import Testing
             }
             let thread = Thread { delivery.run { _ in } }
             thread.start()
-            let deadline = ContinuousClock.now + .seconds(10)
-            while try ledger.outboxCounts().pending > 0, ContinuousClock.now < deadline { usleep(20_000) }
+            try wait { try ledger.outboxCounts().pending == 0 }
             delivery.stop()
             while !thread.isFinished { usleep(10_000) }
             let kinds = seen.withLock { $0.kinds }

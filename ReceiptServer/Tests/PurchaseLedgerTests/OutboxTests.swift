@@ -6,6 +6,7 @@ import LibcryptoHandles
 @testable import PurchaseLedger
 import Synchronization
 import Testing
+import TrialSupport
 
 @Suite(.serialized) struct OutboxTests {
     private static let secret = Array("a secret of a test".utf8)
@@ -19,7 +20,7 @@ import Testing
         }
     }
 
-    /// Delivers until a condition holds, at most 20 seconds, and returns the reported failures.
+    /// Delivers until a condition holds, and returns the reported failures.
     @discardableResult private func deliver(
         _ ledger: PurchaseLedger, to receiver: WebhookReceiver, attempts: Int = 5, lease: Duration = .seconds(2),
         until isDone: () throws -> Bool
@@ -29,8 +30,7 @@ import Testing
         let delivery = EventDelivery(ledger, to: webhook, maximumAttempts: attempts, lease: lease)
         let thread = Thread { delivery.run { error in failures.withLock { $0.append(error.code) } } }
         thread.start()
-        let deadline = ContinuousClock.now + .seconds(20)
-        while try !isDone(), ContinuousClock.now < deadline { usleep(20_000) }
+        try wait(until: isDone)
         delivery.stop()
         while !thread.isFinished { usleep(10_000) }
         return failures.withLock { $0 }
@@ -229,8 +229,7 @@ import Testing
             let delivery = EventDelivery(ledger, to: nil)
             let thread = Thread { delivery.run { error in Issue.record(error) } }
             thread.start()
-            let deadline = ContinuousClock.now + .seconds(20)
-            while try ledger.events().count < 4, ContinuousClock.now < deadline { usleep(20_000) }
+            try wait { try ledger.events().count >= 4 }
             delivery.stop()
             while !thread.isFinished { usleep(10_000) }
             #expect(try ledger.events().map(\.kind) == [.granted, .granted, .revoked, .revoked])

@@ -32,14 +32,13 @@ package final class ServerProcess {
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.standardError = try FileHandle(forWritingTo: errorFile)
         try process.run()
-        let end = Date.now.addingTimeInterval(20)
-        while port == 0 {
-            guard Date.now < end, process.isRunning else { throw Failure(description: "not started: \(log)") }
-            usleep(10_000)
+        try TrialSupport.wait {
+            guard process.isRunning else { throw Failure(description: "not started: \(log)") }
             for line in events("start") {
                 port = Self.port(line["listen"])
                 metricsPort = Self.port(line["metrics"])
             }
+            return port != 0
         }
     }
 
