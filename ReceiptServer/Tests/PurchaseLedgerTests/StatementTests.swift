@@ -36,32 +36,111 @@ import Testing
         _ = try ledger.settleDue(at: day(210))
         let events = try ledger.takeEvents(limit: 8, lease: .zero, at: day(210))
         try ledger.record(events.map { ($0, nil) }, maximumAttempts: 80, at: day(210))
+        try importPurchases(ledger, &history)
+        try support(ledger, coins.transactionID)
+        try askApple(ledger, coins, history)
         _ = try ledger.transfer(from: "anna", to: "ben", movesTokens: true, reason: "support", at: day(211))
         _ = try ledger.deleteAccount("ben", at: day(212))
     }
+
+    /// A line of each kind.
+    private func importPurchases(_ ledger: PurchaseLedger, _ history: inout PurchaseHistory) throws {
+        let stored = history.buyConsumable("coins", at: day(0))
+        let spent = SpentTransaction(
+            account: "anna", environment: .production, bundleID: Minted.bundleID, transactionID: "7",
+            originalTransactionID: nil, productID: "coins", quantity: 3, date: day(0))
+        let lines: [ImportedLine] = [
+            .token(account: "anna", .random()), .spent(try #require(spent)),
+            .evidence(account: "anna", try history.evidence(stored, signedAt: day(1))),
+        ]
+        for line in lines { #expect(try ledger.imported([line], at: day(210))[0].outcome == .added) }
+    }
+
+    private func support(_ ledger: PurchaseLedger, _ id: String) throws {
+        let gift = Adjustment.Change.product(
+            environment: .production, bundleID: Minted.bundleID, productID: "gift", quantity: 1)
+        _ = try ledger.adjust(Adjustment(gift, reason: "lost", idempotencyKey: "k"), of: "anna", at: day(210))
+        func name(_ id: String) -> TransactionName {
+            TransactionName(environment: .production, bundleID: Minted.bundleID, transactionID: id)
+        }
+        _ = try ledger.adjust(Adjustment(.quantity(name("7"), 1), reason: "lost"), of: "anna", at: day(210))
+        let sent = Attempt("request 1", of: "anna", [1], isWrapped: false, code: "forged-receipt", at: day(210))
+        try ledger.record([try #require(sent)])
+        _ = try ledger.history(of: "anna")
+        _ = try ledger.story(of: name(id), at: day(210))
+        _ = try ledger.find(id)
+    }
+
+    /// Inquiries, and answers to them.
+    private func askApple(
+        _ ledger: PurchaseLedger, _ coins: PurchaseHistory.Transaction, _ history: PurchaseHistory
+    ) throws {
+        let app = Self.app
+        _ = try ledger.beginHistory(of: app, at: day(210))
+        _ = try ledger.planHistory(of: app, since: nil, at: day(210))
+        let kinds = Set(Inquiry.Kind.allCases)
+        let taken = try ledger.takeInquiries(about: app, of: kinds, limit: 9, requestsPerHour: 100, at: day(210))
+        for inquiry in taken.inquiries where inquiry.kind == .history {
+            let window = try ledger.historyWindow(of: inquiry, at: day(210)).window
+            _ = try ledger.advance(inquiry, to: window, requestsPerHour: 100, at: day(210))
+        }
+        for inquiry in taken.inquiries { try ledger.finish(inquiry, .failed("no-answer"), at: day(210)) }
+        _ = try ledger.takeRequest(about: app, priority: 0, requestsPerHour: 100, at: day(210))
+        _ = try ledger.nextInquiryDate(about: app)
+        _ = try ledger.openInquiryCount(about: app, at: day(210))
+        _ = try ledger.isRelated(["0"], to: coins.transactionID, in: app)
+        _ = try ledger.isRefundable(coins.transactionID, in: app, at: day(210))
+        _ = try ledger.subscriptionStep(of: "1", in: app, isAnswered: true, at: day(210))
+        _ = try ledger.subjects(of: "anna", in: app, at: day(210))
+        for notification in try history.verifiedNotifications(through: day(210)).suffix(2) {
+            _ = try ledger.record(fromHistory: notification, of: app, at: day(210))
+        }
+    }
+
+    private static let app = AskedApp(.production, Minted.bundleID)
 
     @Test(arguments: Place.available, [false, true])
     func `no statement of a request reads a whole table`(_ place: Place, notifiesLifecycles: Bool) throws {
         var policy = LedgerPolicy()
         policy.orders = OrderPolicy()
         policy.lifecycleEvents = notifiesLifecycles
+        policy.inquiries = InquiryPolicy(apps: [Self.app])
         try place.withLedger(policy) { ledger in
             try answerRequests(ledger)
             let plans = try ledger.store.write(Self.plans) + ledger.store.read(Self.plans)
-            #expect(plans.count > 60)
+            #expect(plans.count > 160)
             for (statement, steps) in plans {
-                // What SQLite makes of a part of the statement has rows of that part alone.
-                let parts = steps.compactMap { $0.wholeMatch(of: /(?:CO-ROUTINE|MATERIALIZE) (.+)/)?.output.1 }
+                // Any row.
+                if statement.wholeMatch(of: /SELECT 1 FROM [a-z_]+ LIMIT 1/) != nil { continue }
+                // What SQLite makes of a part of the statement has rows of that part alone, and is scanned once.
+                var parts = steps.compactMap { $0.wholeMatch(of: /(?:CO-ROUTINE|MATERIALIZE) (.+)/)?.output.1 }
+                if steps.contains("RECURSIVE STEP") { parts += parts }
                 // An index that SQLite makes for one statement is of a whole table.
                 #expect(!steps.contains { $0.contains("AUTOMATIC") }, "\(steps): \(statement)")
-                for step in steps where !step.contains("VIRTUAL TABLE") && !step.contains("INDEX outbox_urgent") {
-                    guard let table = step.firstMatch(of: /(?:Seq Scan on|^SCAN) ([a-z_]+)/)?.output.1,
-                        !parts.contains(table), !Self.shortTables.contains(String(table))
+                for (index, step) in steps.enumerated()
+                where !step.contains("VIRTUAL TABLE") && !step.contains("outbox_urgent") {
+                    guard let table = Self.wholeTable(step, steps[(index + 1)...]),
+                        !Self.shortTables.contains(String(table))
                     else { continue }
-                    Issue.record("\(step): \(statement)")
+                    if let part = parts.firstIndex(of: table) {
+                        parts.remove(at: part)
+                    } else {
+                        Issue.record("\(step): \(statement)")
+                    }
                 }
             }
         }
+    }
+
+    /// The table that a step of a plan reads as a whole, or all of an index.
+    private static func wholeTable(_ step: String, _ next: ArraySlice<String>) -> Substring? {
+        if let scan = step.firstMatch(of: /(?:Seq Scan on|^SCAN) ([a-z_]+)/) { return scan.output.1 }
+        // PostgreSQL says what it looks for in an index, before the next step.
+        let details = next.prefix { !$0.contains("->") }
+        guard let scan = step.firstMatch(of: /Index (?:Only )?Scan(?: Backward)?(?: using [a-z_0-9]+)? on ([a-z_]+)/),
+            !details.contains(where: { $0.contains("Index Cond") })
+        else { return nil }
+        return scan.output.1
     }
 
     /// Tables of one row, of tables, and of what is removed after a week.
