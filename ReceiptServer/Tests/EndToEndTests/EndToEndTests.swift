@@ -194,6 +194,7 @@ import TrialSupport
     }
 
     @Test func `a thousand idle connections are bounded, and others are served`() throws {
+        // Long enough that none is closed while the others connect.
         let server = try start("--header-time", "15")
         try expectServed(server)
         let before = server.residentKiB
