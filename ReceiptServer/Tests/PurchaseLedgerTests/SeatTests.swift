@@ -302,13 +302,21 @@ import Testing
         (allOfThree.revoked, allOfThree.signed, allOfGold.revoked, allOfGold.signed) = (18, 18, 18, 18)
         var second = Signed(id: "6", days: 30..<60, quantity: 8, member: "701", signed: 16)
         second.days = 12..<42
-        let buyers = [
-            Self.eight, Self.eightAgain, refunded, revoked, Self.three, added, upgraded, gold, allOfThree, allOfGold,
-        ]
+        // A renewal that was refunded before it began, and seats that were added to it.
+        let old = Signed(id: "20", original: "20", days: 0..<10, quantity: 8, signed: 1)
+        let renewal = Signed(id: "21", original: "20", days: 10..<25, quantity: 8, revoked: 9, signed: 11)
+        let again = Signed(id: "22", original: "20", days: 12..<25, quantity: 8, reason: true, signed: 12)
+        let boughtAgain = [old, renewal, again]
+        let buyers =
+            [
+                Self.eight, Self.eightAgain, refunded, revoked, Self.three, added, upgraded, gold, allOfThree,
+                allOfGold,
+            ] + boughtAgain
         let members = [member, removed, second, other]
-        let signed =
-            try buyers.map { ("buyer", try $0.evidence) }
-            + members.map { ($0.member == "702" ? "berta" : "anna", try $0.evidence) }
+        func signed(_ transactions: [Signed]) throws -> [(owner: String, evidence: VerifiedEvidence)] {
+            try transactions.map { ($0.member.map { $0 == "702" ? "berta" : "anna" } ?? "buyer", try $0.evidence) }
+        }
+        let (all, few) = (try signed(buyers + members), try signed(boughtAgain))
         let receipts = try [("buyer", Self.eight.receipt), ("anna", member.receipt), ("anna", second.receipt)]
         var generator = SeededGenerator("\(place)")
         for _ in 0..<Sampling.count("seat-histories" + (place == .sqlite ? "" : "-postgresql")) {
@@ -319,7 +327,7 @@ import Testing
                 var model = LedgerModel()
                 // A receipt joins a member's transactions with the buyer's, which the model does not.
                 let hasReceipts = Bool.random(using: &generator)
-                let pieces = hasReceipts ? signed + receipts : signed
+                let pieces = Int.random(in: 0..<4, using: &generator) == 0 ? few : hasReceipts ? all + receipts : all
                 for number in 0..<Int.random(in: 2...14, using: &generator) {
                     let (owner, evidence) = try #require(pieces.randomElement(using: &generator))
                     let account = Int.random(in: 0..<5, using: &generator) == 0 ? "eve" : owner
@@ -343,7 +351,7 @@ import Testing
                         #expect(codes == model.entitlements(of: account, at: day(20)).codes, names)
                     }
                     #expect(try balances == balancesByEvents(ledger), names)
-                    for group in [["1", "2", "5"], ["3"], ["4"], ["6"], ["7"]] {
+                    for group in [["1", "2", "5"], ["3"], ["4"], ["6"], ["7"], ["20"], ["21", "22"]] {
                         let held = balances.keys.filter { key in group.contains { key.hasSuffix(" \($0)") } }
                         #expect(held.count <= 1, names)
                     }

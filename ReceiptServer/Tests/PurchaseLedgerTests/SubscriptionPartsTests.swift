@@ -72,10 +72,13 @@ import Testing
             }
             purchase.isUpgraded = [nil, false, true][number(0...2)]
             if number(0...3) == 0 {
-                let revoked = number(0...4) == 0 ? nil : date() + .seconds(number(-1...1) * 30)
+                let moment = number(0...1) == 0 ? purchase.purchaseDate : date()
+                let revoked = number(0...4) == 0 ? nil : moment + .seconds(number(-1...1) * 30)
                 purchase.revocation = .revoked(.init(date: revoked))
             }
             if number(0...9) == 0 { purchase.evidenceExpirationDate = date() }
+            if number(0...2) == 0 { purchase.additionalTransactionReason = .seatAddition }
+            if number(0...1) == 0 { (purchase.quantity, purchase.multiSeatInfo) = (number(1...3), PurchaseSeatInfo()) }
             return purchase
         }
     }

@@ -208,10 +208,11 @@ extension Period {
         }
     }
 
-    /// The next date at which ``quantity(at:_:)`` can change if Apple signs nothing more.
-    func nextChange(after moment: Moment) -> Instant? {
+    /// The next date at which ``quantity(at:_:)`` or ``seats(at:_:)`` can change if Apple signs nothing more.
+    func nextChange(after moment: Moment, saysSeats: Bool) -> Instant? {
         let begin = moment.hasBegun(start) ? nil : start
-        return [begin, takenBack].compactMap(\.self).filter { $0 > moment.date }.min()
+        let seatChanges = saysSeats ? bought.map(\.revoked) : []
+        return ([begin, takenBack] + seatChanges).compactMap(\.self).filter { $0 > moment.date }.min()
     }
 }
 

@@ -244,9 +244,16 @@ struct Periods {
             var additions: [Key: SeatAdditions] = [:]
             var product: UTF8Bytes?
             var change = 0
+            /// The latest end of those that began, whatever replaced them.
+            var latestEnd = Instant.distantPast
             for index in subscription where periods[index].purchase.isOfBuyer {
                 let period = periods[index]
-                if product != period.product, !period.neverBegan { (product, change) = (period.product, change + 1) }
+                // A renewal that never began changes nothing while another product's period runs. Periods that had
+                // ended before it decide nothing.
+                if product != period.product, !period.neverBegan || period.start >= latestEnd {
+                    (product, change) = (period.product, change + 1)
+                }
+                if !period.neverBegan { latestEnd = max(latestEnd, period.expires ?? .distantFuture) }
                 let purchase = period.purchase
                 guard var end = period.expires else { continue }
                 // An upgraded period had ended when Apple signed it.
@@ -387,7 +394,6 @@ struct Periods {
             let access = period.access(at: moment, end)
             let quantity = period.quantity(at: moment, access)
             let reason = period.reason(for: access)
-            let nextChange = period.nextChange(after: moment)
             var until = end.flatMap { $0.date == .distantPast ? nil : $0.date }
             if case .consumable = access { until = nil }
             let firstTransaction = UTF8Bytes(transactions[period.transactions[0]].purchase.transactionID)
@@ -395,6 +401,7 @@ struct Periods {
             let keys = sources.count == 1 && sources[0].hasOneDate ? [] : PurchaseKeys.keys(of: sources)
             let keysByTransaction = Dictionary(uniqueKeysWithValues: zip(period.transactions, keys))
             let seats = period.seats(at: moment, transactions)
+            let nextChange = period.nextChange(after: moment, saysSeats: seats != nil)
             // Any number can be signed.
             let periodSeats = seats?.reduce(0) { sum, seats in
                 let (sum, isTooLarge) = sum.addingReportingOverflow(seats)

@@ -160,6 +160,35 @@ import Testing
         #expect(entitlements.subscriptions.map(\.seats) == [11])
     }
 
+    @Test func `what was bought after a refund before the start is of that period, whatever ended before`() throws {
+        let again = [
+            Transaction.seats("3", 30..<60, 8, revoked: 29), .seats("4", 31..<60, 8, reason: .seatAddition),
+        ]
+        let before: [[Transaction]] = [[], [.period("1", 0..<30)], [.period("1", 0..<30, "gold")]]
+        for transactions in before {
+            let items = try entitlements(transactions + again, at: 45).items.suffix(2)
+            #expect(items.map(\.access) == [.active(until: day(60)), .active(until: day(60))])
+            #expect(items.map(\.seats) == [0, 8] && items.map(\.firstTransactionID) == ["3", "3"])
+        }
+        let upgraded = try entitlements([again[0], .period("2", 30.5..<61, "gold"), again[1]], at: 45)
+        #expect(upgraded.items.map(\.firstTransactionID) == ["3", "2", "4"])
+    }
+
+    @Test func `a renewal that never began takes nothing from what was bought after the upgrade`() throws {
+        var (basic, renewal) = (Transaction.period("1", 0..<30), Transaction.period("3", 30..<60))
+        (basic.isUpgraded, renewal.isUpgraded) = (true, true)
+        let later = Transaction.seats("4", 59.5..<89.5, 8, reason: .seatAddition)
+        let all = try entitlements([basic, .period("2", 29.5..<59.5, "gold"), renewal, later], at: 70)
+        #expect(all.codes == ["1": "upgraded", "2": "expired", "3": "upgraded", "4": "active"])
+        // The customer returned from the upgrade.
+        let gold = Transaction.period("2", 29.5..<59.5, "gold", revoked: 35, isUpgraded: true)
+        let back = Transaction.seats("4", 35..<65, 8, reason: .seatAddition)
+        let returned = try entitlements(
+            [.period("1", 0..<30), gold, .period("3", 30..<60, revoked: 29.5), back], at: 45)
+        #expect(returned.codes == ["1": "upgraded", "2": "upgraded", "3": "revoked", "4": "active"])
+        #expect(returned.items.map(\.quantity) == [1, 1, 0, 1])
+    }
+
     @Test func `the end is that of what was not refunded`() throws {
         var (eight, three) = (Self.eight, Self.three)
         (eight.end, three.revoked) = (40, 15)
@@ -242,6 +271,12 @@ import Testing
         renewal.revoked = 40
         #expect(try entitlements([renewal], at: 35).nextChange == day(40))
         #expect(try entitlements([renewal], at: 41).nextChange == nil)
+        var three = Self.three
+        three.revoked = 25
+        #expect(try entitlements([Self.eight, three], at: 20).nextChange == day(25))
+        // The seats of what was cancelled for an upgrade are gone, too.
+        let cancelled = Transaction.seats("1", 0..<30, 8, revoked: 20)
+        #expect(try entitlements([cancelled, .period("2", 20..<50, "gold")], at: 20 - 0.001).nextChange == day(20))
     }
 
     @Test func `an unknown type decides nothing after the end either, and no receipt brings one`() throws {
