@@ -287,9 +287,14 @@ struct TokenCustomer {
             default:
                 let subscription = history.subscribe(to: "monthly", in: "group", for: .days(9), at: day(start))
                 history.appAccountToken = chooseToken()
-                switch Int.random(in: 0..<3, using: &generator) {
+                switch Int.random(in: 0..<4, using: &generator) {
                 case 0: history.upgrade(subscription, to: "gold", for: .days(9), at: day(start + 4))
-                case 1: history.renew(subscription, at: day(start + 8.5))
+                case 1:
+                    for _ in 0..<Int.random(in: 1...5, using: &generator) {
+                        history.renew(subscription)
+                        history.appAccountToken = chooseToken()
+                    }
+                case 2: history.renew(subscription, at: day(start + 8.5))
                 default: history.restore(subscription.firstPeriod, at: day(start + 2))
                 }
             }
