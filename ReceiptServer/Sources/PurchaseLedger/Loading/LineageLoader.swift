@@ -265,10 +265,9 @@ extension SQLConnection {
 // MARK: - Large subscriptions
 
 extension LineageLoader {
-    /// Whether some parts of a subscription suffice. Lifecycle events need all of them, and so does an account that
-    /// registers a token: any part can have a purchase with it.
+    /// Whether some parts of a submitted subscription suffice. Lifecycle events need all of them.
     private func isLoadedInPart(_ division: Division) -> Bool {
-        !isWhole && !policy.lifecycleEvents && registration == nil && (policy.orders == nil || division.areTokensNoted)
+        !isWhole && !policy.lifecycleEvents && (policy.orders == nil || division.areTokensNoted)
     }
 
     /// Returns the parts to load of divided subscriptions that no submission may join with other lineages.
