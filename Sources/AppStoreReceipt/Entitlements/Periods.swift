@@ -248,6 +248,8 @@ struct Periods {
             var latestEnd = Instant.distantPast
             for index in subscription where periods[index].purchase.isOfBuyer {
                 let period = periods[index]
+                // Seats that are bought after the customer returned are not added to what the upgrade cancelled.
+                if period.neverBegan && period.isUpgraded { continue }
                 // A renewal that never began changes nothing while another product's period runs. Periods that had
                 // ended before it decide nothing.
                 if product != period.product, !period.neverBegan || period.start >= latestEnd {

@@ -180,6 +180,13 @@ import Testing
         let later = Transaction.seats("4", 59.5..<89.5, 8, reason: .seatAddition)
         let all = try entitlements([basic, .period("2", 29.5..<59.5, "gold"), renewal, later], at: 70)
         #expect(all.codes == ["1": "upgraded", "2": "expired", "3": "upgraded", "4": "active"])
+        // Nothing proves the upgrade that cancelled the renewal.
+        let cancelled = Transaction.period("3", 30..<60, revoked: 29, isUpgraded: true)
+        let again = Transaction.seats("4", 35..<60, 8, reason: .seatAddition)
+        for transactions in [[cancelled, again], [.period("1", 0..<30), cancelled, again]] {
+            let items = try entitlements(transactions, at: 45).items
+            #expect(items.last?.access == .active(until: day(60)) && items.last?.firstTransactionID == "4")
+        }
         // The customer returned from the upgrade.
         let gold = Transaction.period("2", 29.5..<59.5, "gold", revoked: 35, isUpgraded: true)
         let back = Transaction.seats("4", 35..<65, 8, reason: .seatAddition)
