@@ -74,7 +74,7 @@ import Testing
             ("\(block)\r\(block)", block.utf8.count + 1), ("\(block)\n \(block)", block.utf8.count + 2),
             ("\(block)\n\u{FEFF}\(block)", block.utf8.count + 4), (" \(block)\n\(block)", 1),
             ("\(block).", block.utf8.count), ("\(block)\n\(block)-", 2 * block.utf8.count + 1),
-        ])
+        ] as [(String, Int)])
     func `a file in which a block is not read is refused`(text: String, offset: Int) {
         #expect(throws: PEMFileError(.block(.malformed), offset: offset)) { try PEMFile(Array(text.utf8)) }
     }
