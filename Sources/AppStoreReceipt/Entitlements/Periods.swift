@@ -248,8 +248,6 @@ struct Periods {
             var latestEnd = Instant.distantPast
             for index in subscription where periods[index].purchase.isOfBuyer {
                 let period = periods[index]
-                // Seats that are bought after the customer returned are not added to what the upgrade cancelled.
-                if period.neverBegan && period.isUpgraded { continue }
                 // A renewal that never began changes nothing while another product's period runs. Periods that had
                 // ended before it decide nothing.
                 if product != period.product, !period.neverBegan || period.start >= latestEnd {
@@ -258,8 +256,11 @@ struct Periods {
                 if !period.neverBegan { latestEnd = max(latestEnd, period.expires ?? .distantFuture) }
                 let purchase = period.purchase
                 guard var end = period.expires else { continue }
-                // An upgraded period had ended when Apple signed it.
-                if period.isUpgraded { end = min(end, purchase.signedDate) }
+                // An upgraded period had ended when Apple signed it. A renewal that the upgrade cancelled has only the
+                // seats that begin with it: those bought after the customer returned are another period's.
+                if period.isUpgraded {
+                    end = period.neverBegan ? period.start.advanced(by: .seconds(1)) : min(end, purchase.signedDate)
+                }
                 guard period.start < end else { continue }
                 let original = AppKey(purchase.originalTransactionID, of: purchase, productID: purchase.productID)
                 additions[Key(original: original, change: change), default: SeatAdditions()]

@@ -187,6 +187,13 @@ import Testing
             let items = try entitlements(transactions, at: 45).items
             #expect(items.last?.access == .active(until: day(60)) && items.last?.firstTransactionID == "4")
         }
+        // Of a renewal with seats, one of two transactions was signed before the upgrade.
+        for (stale, latest) in [("3", "4"), ("4", "3")] {
+            var marked = Transaction.seats(latest, 30..<60, 8, revoked: 29, reason: .seatAddition)
+            marked.isUpgraded = true
+            let both = [Transaction.seats(stale, 30..<60, 3, reason: .seatAddition), marked]
+            #expect(try entitlements(both, at: 45).codes == ["3": "upgraded", "4": "upgraded"])
+        }
         // The customer returned from the upgrade.
         let gold = Transaction.period("2", 29.5..<59.5, "gold", revoked: 35, isUpgraded: true)
         let back = Transaction.seats("4", 35..<65, 8, reason: .seatAddition)
