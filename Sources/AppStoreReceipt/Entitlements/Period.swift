@@ -52,6 +52,7 @@ struct Period {
     /// Whether it was refunded or replaced before it began. It has replaced nothing.
     var neverBegan: Bool {
         replacedBeforeStart != nil || revoked.map { $0 > .distantPast && $0 <= start } ?? false
+            || isUpgraded && expiresSigned <= start
     }
 
     /// The date Apple refunded or revoked the purchase, which takes it back even if it had ended before; `distantPast`
@@ -130,6 +131,9 @@ extension Period {
         additions = bought
         transactions = bought.flatMap(\.transactions).sorted()
         isUpgraded = bought.contains(where: \.isUpgraded)
+        replacedBeforeStart =
+            bought.lazy.filter { $0.isUpgraded && $0.neverBegan }
+            .map { $0.replacedBeforeStart ?? $0.revoked ?? .distantPast }.min()
         let revocations = bought.compactMap(\.revoked)
         revoked = revocations.count == bought.count ? revocations.max() : nil
         let evidenceEnds = bought.compactMap(\.evidenceEnd)

@@ -233,37 +233,50 @@ struct Periods {
     /// Joins the buyer's periods that are one, to which seats were added.
     private mutating func joinAdditions() {
         guard transactions.contains(where: { $0.purchase.isOneOfSeveral }) else { return }
-        /// Transactions that can be one period: no other product is between them.
-        struct Key: Hashable {
-            let original: AppKey
-            let change: Int
+        /// Transactions that can be one period.
+        enum Key: Hashable {
+            /// No other product is between them.
+            case bought(AppKey, change: Int)
+            /// They are renewals of one second, which an upgrade cancelled. Some may be known only from before it.
+            case cancelled(AppKey, second: Int64)
+        }
+        func originalKey(_ purchase: Purchase) -> AppKey {
+            AppKey(purchase.originalTransactionID, of: purchase, productID: purchase.productID)
+        }
+        func renewalKey(_ period: Period) -> Key {
+            .cancelled(originalKey(period.purchase), second: period.start.secondsSince1970)
         }
         var joined: Set<Int> = []
         for subscription in subscriptions {
             markRenewalsReplacedBeforeStart(in: subscription)
+            let buyers = subscription.filter { periods[$0].purchase.isOfBuyer }
+            let cancelled = Set(
+                buyers.map { periods[$0] }.filter { $0.isUpgraded && $0.neverBegan }.map(renewalKey))
             var additions: [Key: SeatAdditions] = [:]
             var product: UTF8Bytes?
             var change = 0
             /// The latest end of those that began, whatever replaced them.
             var latestEnd = Instant.distantPast
-            for index in subscription where periods[index].purchase.isOfBuyer {
-                let period = periods[index]
+            for index in buyers {
+                let (period, purchase) = (periods[index], periods[index].purchase)
+                let renewal = renewalKey(period)
+                let isCancelled = cancelled.contains(renewal)
+                let neverBegan = period.neverBegan || isCancelled
                 // A renewal that never began changes nothing while another product's period runs. Periods that had
                 // ended before it decide nothing.
-                if product != period.product, !period.neverBegan || period.start >= latestEnd {
+                if product != period.product, !neverBegan || period.start >= latestEnd {
                     (product, change) = (period.product, change + 1)
                 }
-                if !period.neverBegan { latestEnd = max(latestEnd, period.expires ?? .distantFuture) }
-                let purchase = period.purchase
+                if !neverBegan { latestEnd = max(latestEnd, period.expires ?? .distantFuture) }
                 guard var end = period.expires else { continue }
-                // An upgraded period had ended when Apple signed it. A renewal that the upgrade cancelled has only the
-                // seats that begin with it: those bought after the customer returned are another period's.
-                if period.isUpgraded {
-                    end = period.neverBegan ? period.start.advanced(by: .seconds(1)) : min(end, purchase.signedDate)
+                // An upgraded period had ended when Apple signed it, and when it was cancelled.
+                if period.isUpgraded, !isCancelled {
+                    end = min(end, purchase.signedDate)
+                    if let revoked = period.revoked, revoked > .distantPast { end = min(end, revoked) }
                 }
                 guard period.start < end else { continue }
-                let original = AppKey(purchase.originalTransactionID, of: purchase, productID: purchase.productID)
-                additions[Key(original: original, change: change), default: SeatAdditions()]
+                let key = isCancelled ? renewal : .bought(originalKey(purchase), change: change)
+                additions[key, default: SeatAdditions()]
                     .add(index, period.start..<end, isOneOfSeveral: purchase.isOneOfSeveral)
             }
             for indices in additions.values.flatMap(\.periods) {
@@ -311,28 +324,33 @@ struct Periods {
 
     /// Apple signs a renewal up to a day before it begins. An upgrade in between replaces the renewal, too.
     private mutating func markRenewalsReplacedBeforeStart(in subscription: [Int]) {
+        /// A receipt has dates in seconds.
         struct End: Hashable {
             let product: UTF8Bytes
-            let date: Instant
+            let second: Int64
         }
         var startsByEnd: [End: Instant] = [:]
         var previous: Int?
         for index in subscription {
             let period = periods[index]
             if period.isUpgraded, let previous, periods[previous].product != period.product,
-                let renewed = startsByEnd[End(product: period.product, date: period.start)],
+                let renewed = startsByEnd[End(product: period.product, second: period.start.secondsSince1970)],
                 renewed < periods[previous].start, periods[previous].start < period.start,
                 periods[previous].expires.map({ $0 > period.start }) ?? false
             {
                 periods[index].replacedBeforeStart = periods[previous].start
             }
             if !periods[index].neverBegan { previous = index }
-            if let expires = period.expires { startsByEnd[End(product: period.product, date: expires)] = period.start }
+            if let expires = period.expires {
+                startsByEnd[End(product: period.product, second: expires.secondsSince1970)] = period.start
+            }
         }
     }
 
     private func replacement(of index: Int, next: Int?, nextOther: Int?) -> Instant? {
         let period = periods[index]
+        // The upgrade replaced it, whatever was bought later.
+        if period.isUpgraded, period.neverBegan { return period.revoked ?? .distantPast }
         func start(_ next: Int?) -> Instant? {
             guard let next, let expires = period.expires, periods[next].start < expires else { return nil }
             return periods[next].start

@@ -194,6 +194,45 @@ import Testing
             let both = [Transaction.seats(stale, 30..<60, 3, reason: .seatAddition), marked]
             #expect(try entitlements(both, at: 45).codes == ["3": "upgraded", "4": "upgraded"])
         }
+        // Whatever the customer bought after it, before it or beside it.
+        for (stale, latest) in [("3", "4"), ("4", "3")] {
+            var marked = Transaction.seats(latest, 30..<60, 8, revoked: 29.5, reason: .seatAddition)
+            marked.isUpgraded = true
+            let cancelled = [Transaction.seats(stale, 30..<60, 3, reason: .seatAddition), marked]
+            let later = Transaction.seats("5", 35..<65, 8, reason: .seatAddition)
+            let renewal = ["3": "upgraded", "4": "upgraded"]
+            #expect(try entitlements(cancelled + [later], at: 45).codes == renewal.merging(["5": "active"]) { $1 })
+            let earlier = Transaction.seats("5", 29.8..<59.8, 8, reason: .seatAddition)
+            #expect(try entitlements([earlier] + cancelled, at: 45).codes == renewal.merging(["5": "active"]) { $1 })
+            var upgrade = [
+                Transaction.seats("2", 29.5..<59.5, 8, reason: .seatAddition),
+                .seats("6", 40..<59.5, 3, reason: .seatAddition),
+            ]
+            for index in upgrade.indices { upgrade[index].product = "gold" }
+            let decided = try entitlements(upgrade + cancelled, at: 45)
+            #expect(decided.codes == renewal.merging(["2": "active", "6": "active"]) { $1 })
+            #expect(decided.subscriptions.map(\.seats) == [11])
+        }
+        // The upgrade is known only by the mark, which was signed before the renewal would have begun.
+        var undated = Transaction.seats("4", 30..<60, 8, reason: .seatAddition)
+        undated.isUpgraded = true
+        let stale = Transaction.seats("3", 30..<60, 3, reason: .seatAddition)
+        for others in [[], [Transaction.period("2", 29.5..<59.5, "gold")]] {
+            var purchases = try [stale.purchase(signed: 29), undated.purchase(signed: 29.6)]
+            purchases += try others.map { try $0.purchase(signed: 29.6) }
+            let codes = Entitlements(trustingStored: purchases, at: day(45)).codes
+            #expect(codes["3"] == "upgraded" && codes["4"] == "upgraded" && codes["2"] ?? "active" == "active")
+        }
+        // A period that began is ended by the upgrade, also if Apple signs it again.
+        let began = Transaction.period("1", 0..<30, revoked: 10, isUpgraded: true)
+        let beside = Transaction.seats("3", 20..<50, 8, reason: .seatAddition)
+        let late = try [began, beside].map { try $0.purchase(signed: 50) }
+        #expect(Entitlements(trustingStored: late, at: day(25)).codes["3"] == "active")
+        // A later purchase is no reason to call it refunded.
+        var alone = Transaction.period("3", 30..<60, revoked: 29)
+        alone.isUpgraded = true
+        let after = try entitlements([alone, .period("5", 35..<65)], at: 45)
+        #expect(after.codes == ["3": "upgraded", "5": "active"] && after.items.map(\.quantity) == [1, 1])
         // The customer returned from the upgrade.
         let gold = Transaction.period("2", 29.5..<59.5, "gold", revoked: 35, isUpgraded: true)
         let back = Transaction.seats("4", 35..<65, 8, reason: .seatAddition)
