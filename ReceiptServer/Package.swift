@@ -164,6 +164,13 @@ let package = Package(
         .target(
             name: "LedgerTestSupport", dependencies: ["CChildProcess", "CWatchedVFS"], path: "Tests/LedgerTestSupport",
             swiftSettings: toolSettings),
+        // What test authorities sign, random purchases, and a simple model of what the ledger decides about them.
+        .target(
+            name: "LedgerModels",
+            dependencies: [
+                "LedgerCore", seededRandom, library("AppStoreReceipt"), library("AppStoreReceiptTesting"),
+            ],
+            path: "Tests/LedgerModels", swiftSettings: settings),
         .target(name: "ServerFuzzSupport", path: "Tests/Fuzz/Support", swiftSettings: settings),
         fuzz("FuzzAnswers", ["AppStoreServerAPI", "AppStoreServerTesting", "LedgerTestSupport", strictText]),
         fuzz("FuzzLedger", ["PurchaseLedger"]),
@@ -173,12 +180,16 @@ let package = Package(
                 "HTTPService", "LedgerService", "ReceiptService", "SupportDesk", "PurchaseLedger", strictText,
                 library("_ReceiptReport"),
             ]),
+        // Without a database.
+        tests(
+            of: "LedgerCore",
+            ["LedgerModels", strictText, sampling, seededRandom, library("AppStoreReceiptTesting")]),
         tests(
             of: "PurchaseLedger",
             [
-                "LedgerCore", "Reconciliation", "AppStoreServerAPI", "AppStoreServerTesting", "LedgerTestSupport",
-                "TrialSupport",
-                strictText, libcryptoHandles, sampling, seededRandom, library("AppStoreReceiptTesting"),
+                "LedgerCore", "LedgerModels", "Reconciliation", "AppStoreServerAPI", "AppStoreServerTesting",
+                "LedgerTestSupport", "TrialSupport", strictText, libcryptoHandles, sampling, seededRandom,
+                library("AppStoreReceiptTesting"),
             ]),
         .testTarget(
             name: "AppStoreServerTests",

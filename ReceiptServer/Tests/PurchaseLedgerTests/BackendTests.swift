@@ -157,7 +157,7 @@ struct Customer {
     init(_ number: Int, using generator: inout SeededGenerator) throws {
         self.number = number
         accounts = ["anna", "ben", "carl"].map { "\($0)-\(number)" }
-        let history = RandomLedgerTests().randomHistory(customer: number, using: &generator)
+        let history = PurchaseHistory.random(customer: number, using: &generator)
         notifications = try history.verifiedNotifications(through: day(120)).map {
             ($0.notification.payload.signedDate ?? day(0), $0)
         }

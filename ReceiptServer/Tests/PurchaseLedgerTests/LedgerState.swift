@@ -3,31 +3,15 @@
 import StrictText
 import Testing
 
-/// What accounts have, for comparisons. A refund leaves nothing, as if there had been no grant.
-struct LedgerState: Equatable {
-    struct Row: Hashable {
-        let account: String
-        let quantity: Int64
-    }
-
-    /// By transaction.
-    var grants: [String: Row] = [:]
-
-    init() {}
-
+extension LedgerState {
     init(_ ledger: PurchaseLedger) throws {
+        self.init()
         let rows = try ledger.store.read { (connection) throws(LedgerError) in
             try connection.run("SELECT transaction_id, account, quantity FROM grants")
         }
         for row in rows {
             set(try row.integer(2), of: try row.text(0), for: try row.text(1))
         }
-    }
-}
-
-extension LedgerState {
-    mutating func set(_ quantity: Int64, of transaction: String, for account: String) {
-        grants[transaction] = quantity == 0 ? nil : Row(account: account, quantity: quantity)
     }
 }
 

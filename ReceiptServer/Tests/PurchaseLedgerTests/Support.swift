@@ -1,50 +1,10 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
+@_exported import LedgerModels
 import LedgerTestSupport
 @testable import PurchaseLedger
 import Testing
-
-/// What test authorities sign, verified.
-enum Minted {
-    static let bundleID = "com.example.app"
-    static let authority = Result { () throws(MintingError) in try TestCertificateAuthority(.ellipticCurve) }
-
-    static let verifier = Result {
-        try AppStoreVerifier(
-            bundleID: bundleID, environments: [.production, .sandbox],
-            trust: .roots([try authority.get().trustAnchor]))
-    }
-
-    static func evidence(_ builder: JWSBuilder) throws -> VerifiedEvidence {
-        try verifier.get().verify(try builder.signed(by: authority.get()))
-    }
-
-    static func evidence(_ receipt: ReceiptBuilder) throws -> VerifiedEvidence {
-        try verifier.get().verify(receipt.signed(by: authority.get()))
-    }
-
-    static func notification(_ builder: JWSBuilder) throws -> VerifiedNotification {
-        try verifier.get().verifyNotification(builder.signed(by: authority.get()))
-    }
-}
-
-extension PurchaseHistory {
-    /// A transaction as Apple would have signed it at a date, verified.
-    func evidence(_ transaction: Transaction, signedAt date: Instant) throws -> VerifiedEvidence {
-        try Minted.evidence(try #require(self.transaction(transaction, signedAt: date)))
-    }
-
-    /// All notifications through a date, verified, in the order in which Apple sends them.
-    func verifiedNotifications(through date: Instant) throws -> [VerifiedNotification] {
-        try notifications(through: date).map {
-            try Minted.notification(builder(for: $0, partsSignedBy: Minted.authority.get()))
-        }
-    }
-}
-
-/// A number of days after 2025-01-01.
-func day(_ days: Double) -> Instant { Instant(millisecondsSince1970: 1_735_689_600_000 + Int64(days * 86_400_000)) }
 
 /// A folder that is removed when the test ends.
 final class TemporaryFolder {
@@ -124,32 +84,4 @@ extension PurchaseLedger {
             evidence, for: account, accountToken: token.flatMap { AppAccountToken($0) }, idempotencyKey: key, at: date
         ).outcomes.map(\.outcome)
     }
-}
-
-extension Entitlements {
-    /// Decides by plain purchases, as if they had been stored.
-    init(
-        trustingStored purchases: some Sequence<Purchase>, renewals: [SubscriptionRenewal] = [], at date: Instant,
-        clockAllowance: Duration = .seconds(300), productTypes: ProductCatalog = [:]
-    ) {
-        self.init(
-            stored: purchases.map { StoredPurchase(trusting: $0) },
-            renewals: renewals.map { StoredRenewal(trusting: $0) }, at: date, clockAllowance: clockAllowance,
-            productTypes: productTypes)
-    }
-}
-
-/// A period of a subscription, from a day on, for 30 days.
-func period(
-    _ id: String, of original: String, _ product: String = "monthly", from start: Double, signed: Double? = nil
-) -> JWSBuilder {
-    var builder = JWSBuilder.transaction(
-        bundleID: Minted.bundleID, productID: product, transactionID: id, signedDate: day(signed ?? start))
-    builder.originalTransactionID = original
-    builder.productType = .autoRenewableSubscription
-    builder.subscriptionGroupID = "group"
-    builder.webOrderLineItemID = "9" + id
-    builder.purchaseDate = day(start)
-    builder.expiresDate = day(start + 30)
-    return builder
 }

@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
-@testable import PurchaseLedger
+import LedgerCore
+import LedgerModels
 import Sampling
 import SeededRandom
 import Testing
@@ -10,18 +11,18 @@ import Testing
     @Test func `decisions are those of a simple model, in any order of what arrives`() throws {
         var generator = SeededGenerator()
         for customer in 1...Sampling.count("decision-histories") {
-            let history = RandomLedgerTests().randomHistory(customer: customer, using: &generator)
+            let history = PurchaseHistory.random(customer: customer, using: &generator)
             var evidence = try history.verifiedNotifications(through: day(300)).map(VerifiedEvidence.notification)
             for date in stride(from: 0.0, through: 120, by: 15) {
-                evidence.append(
-                    try RandomLedgerTests().randomEvidence(history, before: date + 1, using: &generator))
+                evidence.append(try history.randomEvidence(before: date + 1, using: &generator))
             }
             for _ in 0..<Sampling.count("decision-orders") { compare(evidence, using: &generator) }
         }
     }
 
     private func compare(_ evidence: [VerifiedEvidence], using generator: inout SeededGenerator) {
-        var (ledger, model) = (MemoryLedger(), LedgerModel())
+        let ledger = MemoryLedger()
+        var model = LedgerModel()
         var date = 0.0
         for evidence in evidence.shuffled(using: &generator).prefix(Int.random(in: 4...16, using: &generator)) {
             date += Double.random(in: 0...15, using: &generator)

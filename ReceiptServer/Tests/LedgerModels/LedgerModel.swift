@@ -1,29 +1,31 @@
-@_spi(Ledger) import AppStoreReceipt
-@testable import PurchaseLedger
+@_spi(Ledger) package import AppStoreReceipt
+package import LedgerCore
 
 /// The ledger without a database: it keeps everything that it ever got, and computes everything anew.
-struct LedgerModel {
+package struct LedgerModel {
     private var purchases: [Purchase] = []
     private var renewals: [SubscriptionRenewal] = []
     /// The account that submitted each transaction first, in that order.
     private var claims: [(transaction: String, account: String)] = []
     /// By transaction.
-    private(set) var grants: [String: LedgerState.Row] = [:]
+    package private(set) var grants: [String: LedgerState.Row] = [:]
 
-    var state: LedgerState {
+    package init() {}
+
+    package var state: LedgerState {
         var state = LedgerState()
         for (transaction, grant) in grants { state.set(grant.quantity, of: transaction, for: grant.account) }
         return state
     }
 
-    mutating func record(_ evidence: VerifiedEvidence, at now: Instant) {
+    package mutating func record(_ evidence: VerifiedEvidence, at now: Instant) {
         purchases += evidence.purchases.map(\.purchase)
         renewals += evidence.renewals.map(\.renewal)
         settle(preferring: evidence, at: now)
     }
 
     /// Applies what is due. A period that is about to begin waits until it begins.
-    mutating func settleDue(at now: Instant) {
+    package mutating func settleDue(at now: Instant) {
         let items = Entitlements(
             trustingStored: purchases, renewals: renewals, at: now, clockAllowance: .zero
         ).items
@@ -31,16 +33,16 @@ struct LedgerModel {
     }
 
     /// Whether a period begins within the clock allowance. Then another due date of its lineage may grant it already.
-    func hasPeriodAboutToBegin(at now: Instant) -> Bool {
+    package func hasPeriodAboutToBegin(at now: Instant) -> Bool {
         func isGrantable(_ clockAllowance: Duration) -> [Bool] {
             Entitlements(
                 trustingStored: purchases, renewals: renewals, at: now, clockAllowance: clockAllowance
             ).items.map(\.access.isGrantable)
         }
-        return isGrantable(.zero) != isGrantable(LedgerPolicy().clockAllowance)
+        return isGrantable(.zero) != isGrantable(.seconds(300))
     }
 
-    mutating func redeem(_ evidence: VerifiedEvidence, for account: String, at now: Instant) -> [Outcome] {
+    package mutating func redeem(_ evidence: VerifiedEvidence, for account: String, at now: Instant) -> [Outcome] {
         purchases += evidence.purchases.map(\.purchase)
         for purchase in evidence.purchases where owner(of: purchase.transactionID) == nil {
             claims.append((purchase.transactionID, account))
@@ -69,7 +71,7 @@ struct LedgerModel {
         }
     }
 
-    func entitlements(of account: String, at date: Instant) -> Entitlements {
+    package func entitlements(of account: String, at date: Instant) -> Entitlements {
         Entitlements(
             trustingStored: purchases.filter { owner(of: $0.transactionID) == account }, renewals: renewals, at: date)
     }

@@ -1,0 +1,147 @@
+import AppStoreReceipt
+@testable import LedgerCore
+import LedgerModels
+import StrictText
+
+/// A ledger in memory, whose lineages are a value that each decision replaces.
+final class MemoryLedger {
+    private let rules: LedgerRules
+    private(set) var lineages = Lineages()
+    private(set) var effects = LedgerDecision.Effects()
+    private var lastNumber: Int64 = 0
+
+    init(
+        forSale: [String]? = nil, usesTokens: Bool = false, requiresTokenSince date: Instant? = nil,
+        notifiesLifecycles: Bool = false
+    ) {
+        rules = LedgerRules(
+            forSale: forSale.map { Set($0.map(UTF8Bytes.init)) }, clockAllowance: .seconds(300), productTypes: [:],
+            usesTokens: usesTokens, requiresTokenSince: date, notifiesLifecycles: notifiesLifecycles,
+            wholeLineageLimit: 24)
+        if usesTokens { lineages.holders = [:] }
+    }
+
+    var events: [LedgerEvent] { effects.events }
+
+    var grants: [Grant] { lineages.byID.values.flatMap(\.grants.values) }
+
+    var state: LedgerState {
+        var state = LedgerState()
+        for grant in grants {
+            state.set(grant.quantity, of: grant.transaction.transactionID.string, for: grant.account)
+        }
+        return state
+    }
+
+    /// What the events add up to.
+    var stateByEvents: LedgerState {
+        var state = LedgerState()
+        for event in events { state.set(Int64(event.quantity), of: event.transactionID, for: event.account) }
+        return state
+    }
+
+    // MARK: Requests
+
+    func redeem(
+        _ evidence: VerifiedEvidence, for account: String, token: AppAccountToken? = nil, at now: Instant
+    ) -> [Outcome] {
+        redeem(Submission(evidence), for: account, token: token, at: now)
+    }
+
+    func redeem(
+        _ submission: Submission, for account: String, token: AppAccountToken? = nil, at now: Instant
+    ) -> [Outcome] {
+        decide(submission, .redeem, at: now) { decision in
+            decision.redeem(Claim(account: account, token: token)).map(\.outcome)
+        }
+    }
+
+    func record(_ evidence: VerifiedEvidence, at now: Instant) {
+        decide(Submission(evidence), .notification, at: now) { $0.settle() }
+    }
+
+    func settleDue(at now: Instant) {
+        func isDue(_ date: Instant) -> Bool { date <= now }
+        while let (key, _) = effects.dueDates.filter({ isDue($0.value) })
+            .min(by: { ($0.value, $0.key) < ($1.value, $1.key) })
+        {
+            effects.dueDates[key] = nil
+            let purchases = lineages[key]?.evidence[key]?.prefix(1).map { SubmittedPurchase($0.purchase) } ?? []
+            decide(Submission(purchases), .beginning, at: now) { $0.settle() }
+        }
+    }
+
+    /// Stores a token with an account.
+    func register(_ token: AppAccountToken, for account: String, isRetired: Bool = false, at now: Instant) {
+        lineages.holders?[token] = TokenHolder(account: account, isRetired: isRetired)
+        let waiting = lineages.byID.values.filter { $0.tokenNotes[token] == .waiting }.map(\.id).sorted()
+        decide(Submission(), about: waiting, .token, at: now) { $0.settle() }
+    }
+
+    func adjust(_ key: TransactionKey, to quantity: Int64?, at now: Instant) throws(LedgerError) {
+        let result = decide(Submission(spent: [PurchaseKeys(granted: key)]), .support, at: now) { decision in
+            Result { () throws(LedgerError) in try decision.adjust(key, to: quantity) }
+        }
+        _ = try result.get()
+    }
+
+    func transfer(
+        from account: String, to other: String, moving tokens: [AppAccountToken] = [], at now: Instant
+    ) {
+        for token in tokens { lineages.holders?[token] = TokenHolder(account: other, isRetired: false) }
+        let concerned = lineages.byID.values.filter { lineage in
+            lineage.isOwned(by: account) || lineage.grants.values.contains { $0.account.hasSameBytes(as: account) }
+        }
+        decide(Submission(), about: concerned.map(\.id).sorted(), .transfer, at: now) {
+            $0.transfer(from: account, to: other, reason: "test", moving: tokens)
+        }
+    }
+
+    /// Records what was granted without evidence.
+    ///
+    /// - Returns: Whether it could be.
+    func grant(_ grant: Grant, at date: Instant) -> Bool {
+        decide(Submission(spent: [PurchaseKeys(granted: grant.transaction)]), .redeem, at: date) { decision in
+            decision.grantWithoutEvidence(grant, in: .stated, at: date)
+        }
+    }
+
+    // MARK: Deciding
+
+    /// Loads a submission's lineages, and others, and applies a decision about them.
+    @discardableResult
+    private func decide<Result>(
+        _ submission: Submission, about numbers: [Int64] = [], _ cause: LedgerEvent.Cause, at now: Instant,
+        _ body: (inout LedgerDecision) -> Result
+    ) -> Result {
+        var loaded = Lineages()
+        loaded.identifiers = lineages.identifiers
+        loaded.holders = lineages.holders
+        loaded.freeNumbers = Array(lastNumber + 1...lastNumber + Int64(submission.keys.count) + 1)[...]
+        let members = Set(lineages.byID.values.filter(\.isOfMember).map(\.id))
+        let gathering = Gathering([submission], submission.keys, lineages.identifiers, members: members)
+        for id in Set(gathering.keys.compactMap { gathering.identifiers[$0] }).union(numbers) {
+            loaded.byID[id] = lineages.byID[id]
+            let keys = lineages.identifiers.filter { $0.value == id }.map {
+                RenewalKey(environment: $0.key.environment, originalTransactionID: $0.key.transactionID)
+            }
+            loaded.byID[id]?.renewals = keys.compactMap { lineages.renewals[$0] }
+        }
+        loaded.renewals = lineages.renewals
+        loaded.gather(gathering)
+        let concerned = gathering.numbers(of: submission, in: loaded) + numbers
+        var decision = LedgerDecision(submission, about: concerned, in: loaded, rules, cause, at: now)
+        let result = body(&decision)
+        apply(decision)
+        return result
+    }
+
+    private func apply(_ decision: LedgerDecision) {
+        lastNumber = max(lastNumber, decision.lineages.structure.created.max() ?? 0)
+        for (from, _) in decision.lineages.structure.merged { lineages.byID[from] = nil }
+        lineages.byID.merge(decision.lineages.byID) { $1 }
+        lineages.identifiers = decision.lineages.identifiers
+        lineages.renewals = decision.lineages.renewals
+        effects += decision.effects
+    }
+}
