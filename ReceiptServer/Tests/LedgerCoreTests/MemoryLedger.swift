@@ -56,8 +56,10 @@ final class MemoryLedger {
         }
     }
 
-    func record(_ evidence: VerifiedEvidence, at now: Instant) {
-        decide(Submission(evidence), .notification, at: now) { $0.settle() }
+    func record(_ evidence: VerifiedEvidence, at now: Instant) { record(Submission(evidence), at: now) }
+
+    func record(_ submission: Submission, at now: Instant) {
+        decide(submission, .notification, at: now) { $0.settle() }
     }
 
     func settleDue(at now: Instant) {
@@ -106,13 +108,55 @@ final class MemoryLedger {
         }
     }
 
+    // MARK: Imports
+
+    func importLine(
+        _ spent: SpentTransaction, at now: Instant, takenTokens: [AppAccountToken: String] = [:]
+    ) -> ImportedLine.Result {
+        let key = spent.keys.transaction
+        let original = spent.keys.relatives.first { $0 != key }
+        let decision = spent.decision(known(key), original.map(known)) { token in
+            takenTokens[token].map { !$0.hasSameBytes(as: spent.account) } ?? false
+        }
+        switch decision {
+        case .ends(let result): return result
+        case .grants(let keys, let notes):
+            let isGranted = decide(Submission(spent: [keys]), .redeem, import: 1, at: now) { $0.grant(spent) }
+            precondition(isGranted)
+            return ImportedLine.Result(.added, notes: notes)
+        }
+    }
+
+    func importLine(_ evidence: Submission, for account: String, at now: Instant) -> ImportedLine.Result {
+        let (conflict, notes) = evidence.comparison(
+            with: evidence.claimedTransactions.map { known($0.key) }, for: account)
+        if let conflict { return conflict }
+        let outcomes = decide(evidence, .redeem, import: 1, at: now) { decision in
+            decision.redeem(Claim(account: account, token: nil)).map(\.outcome)
+        }
+        return ImportedLine.Result(ImportedLine.Outcome(outcomes), notes: notes)
+    }
+
+    private func known(_ key: TransactionKey) -> KnownTransaction {
+        var known = KnownTransaction()
+        guard let lineage = lineages[key] else { return known }
+        (known.lineage, known.owner) = (lineage.id, lineage.owner?.account)
+        known.granted = lineage.grants[key].map { grant in
+            KnownTransaction.Granted(
+                account: grant.account, productID: grant.productID, quantity: grant.grantedQuantity ?? grant.quantity,
+                date: grant.grantedAt, originalTransactionID: grant.importedOriginal)
+        }
+        known.evidence = lineage.evidence[key]?.map(\.purchase) ?? []
+        return known
+    }
+
     // MARK: Deciding
 
     /// Loads a submission's lineages, and others, and applies a decision about them.
     @discardableResult
     private func decide<Result>(
-        _ submission: Submission, about numbers: [Int64] = [], _ cause: LedgerEvent.Cause, at now: Instant,
-        _ body: (inout LedgerDecision) -> Result
+        _ submission: Submission, about numbers: [Int64] = [], _ cause: LedgerEvent.Cause,
+        import run: Int64? = nil, at now: Instant, _ body: (inout LedgerDecision) -> Result
     ) -> Result {
         var loaded = Lineages()
         loaded.identifiers = lineages.identifiers
@@ -130,7 +174,7 @@ final class MemoryLedger {
         loaded.renewals = lineages.renewals
         loaded.gather(gathering)
         let concerned = gathering.numbers(of: submission, in: loaded) + numbers
-        var decision = LedgerDecision(submission, about: concerned, in: loaded, rules, cause, at: now)
+        var decision = LedgerDecision(submission, about: concerned, in: loaded, rules, cause, import: run, at: now)
         let result = body(&decision)
         apply(decision)
         return result

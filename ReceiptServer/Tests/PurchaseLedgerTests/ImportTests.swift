@@ -145,18 +145,6 @@ import Testing
     }
 
     @Test(arguments: Place.available)
-    func `a wrong original transaction does not make two purchases one`(_ place: Place) throws {
-        try withLedger(place) { ledger in
-            var history = PurchaseHistory(bundleID: Minted.bundleID)
-            let coins = history.buyConsumable("coins", at: day(0))
-            let pro = history.buyNonConsumable("pro", at: day(0))
-            #expect(try words(ledger, [spent("anna", coins), spent("anna", pro)]) == ["added", "added"])
-            let wrong = try spent("anna", coins, original: pro.transactionID)
-            #expect(try words(ledger, [wrong]) == ["original_transaction_id"])
-        }
-    }
-
-    @Test(arguments: Place.available)
     func `a purchase of an earlier line, or with another's token, is not the account's that a line names`(
         _ place: Place
     ) throws {
@@ -240,46 +228,6 @@ extension ImportTests {
     }
 
     @Test(arguments: Place.available)
-    func `a file may be repeated after partial refunds, and what a line leaves out contradicts nothing`(
-        _ place: Place
-    ) throws {
-        try withLedger(place) { ledger in
-            var history = PurchaseHistory(bundleID: Minted.bundleID)
-            let coins = history.buyConsumable("coins", quantity: 10, at: day(0))
-            let period = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0)).firstPeriod
-            let bare = ImportedLine.spent(
-                try #require(
-                    SpentTransaction(
-                        account: "anna", environment: .production, bundleID: Minted.bundleID,
-                        transactionID: coins.transactionID, originalTransactionID: nil, productID: "coins",
-                        quantity: nil, date: day(0))))
-            let lines = [try spent("anna", coins), try spent("anna", period, quantity: 5), bare]
-            #expect(try words(ledger, lines) == ["added", "added", "known"])
-            history.refund(coins, at: day(0.5), percentage: 50_000)
-            for notification in try history.verifiedNotifications(through: day(1)) {
-                try ledger.record(notification, at: day(1))
-            }
-            #expect(try LedgerState(ledger).grants[coins.transactionID]?.quantity == 5)
-            #expect(try words(ledger, lines) == ["known", "known", "known"])
-            // Of a subscription, the quantity is the number of seats.
-            #expect(try words(ledger, [spent("anna", period, quantity: 7)]) == ["known"])
-        }
-    }
-
-    @Test(arguments: Place.available)
-    func `evidence that contradicts what was imported without it changes nothing`(_ place: Place) throws {
-        try withLedger(place) { ledger in
-            var history = PurchaseHistory(bundleID: Minted.bundleID)
-            let coins = history.buyConsumable("coins", quantity: 3, at: day(0))
-            _ = try words(ledger, [spent("anna", coins, product: "gems")])
-            let before = try ledger.dump()
-            let line = ImportedLine.evidence(account: "anna", try history.evidence(coins, signedAt: day(0)))
-            #expect(try words(ledger, [line]) == ["product_id"])
-            #expect(try ledger.dump() == before)
-        }
-    }
-
-    @Test(arguments: Place.available)
     func `a line says whose purchase it is by the lines before it alone`(_ place: Place) throws {
         var history = PurchaseHistory(bundleID: Minted.bundleID, appAccountToken: Self.token.description)
         let coins = history.buyConsumable("coins", quantity: 3, at: day(0))
@@ -295,28 +243,6 @@ extension ImportTests {
                 let found = try words(ledger, lines)
                 #expect(found == expected)
             }
-        }
-    }
-
-    @Test(arguments: Place.available)
-    func `a wrong first transaction joins no purchases`(_ place: Place) throws {
-        try withLedger(place) { ledger in
-            var history = PurchaseHistory(bundleID: Minted.bundleID)
-            let coins = history.buyConsumable("coins", at: day(0))
-            let gems = history.buyConsumable("gems", at: day(0))
-            let period = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0)).firstPeriod
-            _ = try ledger.redeem(history.evidence(coins, signedAt: day(0)), for: "anna", at: day(0))
-            let lines = [
-                // Coins have no renewals.
-                try spent("anna", gems, original: coins.transactionID),
-                try spent("ben", period, original: coins.transactionID), try spent("ben", period),
-                try spent("ben", gems, original: period.transactionID), try spent("carl", gems),
-            ]
-            #expect(
-                try words(ledger, lines) == [
-                    "original_transaction_id", "belongs-to-another", "added", "added", "belongs-to-another",
-                ])
-            #expect(try words(ledger, [spent("anna", coins)]) == ["known"])
         }
     }
 

@@ -46,7 +46,7 @@ struct ImportBatch {
     mutating func add(_ line: ImportedLine) throws(LedgerError) -> ImportedLine.Result {
         try LedgerText.check(line.account, "account")
         switch line {
-        case .token(let account, let token): return ImportedLine.Result(outcome: try add(token, account))
+        case .token(let account, let token): return ImportedLine.Result(try add(token, account))
         case .spent(let transaction): return try add(transaction)
         case .evidence(let account, let evidence): return try add(evidence, account)
         }
@@ -57,11 +57,8 @@ struct ImportBatch {
     private mutating func add(
         _ token: AppAccountToken, _ account: String
     ) throws(LedgerError) -> ImportedLine.Outcome {
-        do throws(LedgerError) {
-            if try connection.token(of: account, token) != nil { return .known }
-        } catch {
-            guard error.code == .tokenTaken else { throw error }
-            return .conflict("token-taken")
+        if let isOfAnother = try isOfAnother(token, than: account) {
+            return isOfAnother ? .conflict("token-taken") : .known
         }
         let name = UTF8Bytes(account)
         let count = if let known = tokenCounts[name] { known } else { try connection.tokenCount(of: account) }
@@ -72,27 +69,25 @@ struct ImportBatch {
         return .added
     }
 
+    /// Returns whether a token is that of another account, or `nil` if it is nobody's.
+    private func isOfAnother(_ token: AppAccountToken, than account: String) throws(LedgerError) -> Bool? {
+        do throws(LedgerError) {
+            return try connection.token(of: account, token).map { _ in false }
+        } catch {
+            guard error.code == .tokenTaken else { throw error }
+            return true
+        }
+    }
+
     // MARK: Evidence
 
     private mutating func add(
         _ evidence: VerifiedEvidence, _ account: String
     ) throws(LedgerError) -> ImportedLine.Result {
         let submission = Submission(evidence)
-        var seen: Set<TransactionKey> = []
-        let claimed = submission.claimed.filter { _, keys in keys.map { seen.insert($0.transaction).inserted } ?? false
-        }
-        let known = try connection.known(claimed.compactMap(\.keys?.transaction))
-        var notes: [String] = []
-        for ((signed, _), known) in zip(claimed, known) {
-            guard let granted = known.granted, granted.account.hasSameBytes(as: account) else { continue }
-            if let difference = signed.purchase.contradictions(of: known).first {
-                return ImportedLine.Result(outcome: .conflict(difference))
-            }
-            guard known.evidence.isEmpty,
-                let note = KnownTransaction.difference(signed.purchase.purchaseDate, [granted.date])
-            else { continue }
-            notes.append(note)
-        }
+        let known = try connection.known(submission.claimedTransactions.map(\.key))
+        let (conflict, notes) = submission.comparison(with: known, for: account)
+        if let conflict { return conflict }
         let request = RedemptionRequest(
             submission: submission, claim: Claim(account: account, token: nil), answered: nil,
             policy: policy, now: now, import: run)
@@ -100,15 +95,7 @@ struct ImportBatch {
             throw LedgerError(.storeFailed, "no answer for a line")
         }
         notices += redemption.notices
-        let outcomes = redemption.outcomes.map(\.outcome)
-        let conflicts: [Outcome] = [.belongsToAnother, .notYours, .tokenMissing]
-        let outcome: ImportedLine.Outcome =
-            if let conflict = outcomes.first(where: conflicts.contains) {
-                .conflict(conflict.rawValue)
-            } else {
-                outcomes.contains(.granted) ? .added : .known
-            }
-        return ImportedLine.Result(outcome: outcome, notes: notes)
+        return ImportedLine.Result(ImportedLine.Outcome(redemption.outcomes.map(\.outcome)), notes: notes)
     }
 
     // MARK: Transactions
@@ -116,60 +103,26 @@ struct ImportBatch {
     private mutating func add(_ spent: SpentTransaction) throws(LedgerError) -> ImportedLine.Result {
         let key = spent.keys.transaction
         let found = try connection.known([key] + spent.keys.relatives.filter { $0 != key })
-        let known = found[0]
-        let original = known.isOfMember ? nil : found.dropFirst().first
-        if SupportID.isReserved(key.transactionID.string), known.granted == nil {
-            return ImportedLine.Result(outcome: .fault("'transaction_id' is none that this ledger has made"))
+        let decision = try spent.decision(found[0], found.dropFirst().first) { (token) throws(LedgerError) in
+            try isOfAnother(token, than: spent.account) == true
         }
-        let contradictions = spent.contradictions(of: known, original)
-        // If the line names the wrong original transaction, the owner of that one doesn't matter.
-        let concerned = known.lineage != nil && contradictions.original != nil ? [known] : [known, original]
-        let owners = concerned.compactMap(\.self).flatMap { [$0.owner, $0.granted?.account] }.compactMap(\.self)
-        guard owners.allSatisfy({ $0.hasSameBytes(as: spent.account) }) else {
-            return ImportedLine.Result(outcome: .conflict(Outcome.belongsToAnother.rawValue))
+        switch decision {
+        case .ends(let result): return result
+        case .grants(let keys, let notes):
+            try insert(spent, keys)
+            return ImportedLine.Result(.added, notes: notes)
         }
-        var notes = [spent.dateNote(known)].compactMap(\.self)
-        // Refusing a purchase without an owner would leave it, though spent, to the next client that submits it.
-        if !owners.isEmpty, let first = contradictions.all.first {
-            return ImportedLine.Result(outcome: .conflict(first), notes: notes)
-        }
-        guard known.granted == nil else { return ImportedLine.Result(outcome: .known, notes: notes) }
-        notes = contradictions.all + notes
-        if owners.isEmpty, let note = try otherToken(of: known, spent.account) { notes.insert(note, at: 0) }
-        let isAlone = contradictions.original != nil || known.isOfMember
-        try insert(spent, isAlone ? PurchaseKeys(granted: key) : spent.keys)
-        return ImportedLine.Result(outcome: .added, notes: notes)
-    }
-
-    private func otherToken(of known: KnownTransaction, _ account: String) throws(LedgerError) -> String? {
-        for token in known.evidence.compactMap(\.accountToken) {
-            do throws(LedgerError) { _ = try connection.token(of: account, token) } catch {
-                guard error.code == .tokenTaken else { throw error }
-                return "token: it was bought with the token of another account"
-            }
-        }
-        return nil
-    }
-
-    private func grant(_ spent: SpentTransaction) -> Grant {
-        var grant = Grant(
-            transaction: spent.keys.transaction, account: spent.account, productID: spent.productID,
-            quantity: Int64(spent.quantity ?? 1), until: nil, isVoided: false)
-        (grant.importRun, grant.importedOriginal) = (run, spent.originalTransactionID)
-        return grant
     }
 
     private mutating func insert(_ spent: SpentTransaction, _ keys: PurchaseKeys) throws(LedgerError) {
         var loader = LineageLoader(
             connection: connection, submissions: [Submission(spent: [keys])], policy: policy, now: now)
         loader.isWhole = true
-        let settled = try loader.settle(.redeem, import: run) {
-            [grant = grant(spent)] (decision, _) throws(LedgerError) in
+        let settled = try loader.settle(.redeem, import: run) { (decision, _) throws(LedgerError) in
             // Another account claimed it since the line was decided, or it was granted. Decide the line again.
-            guard decision.grantWithoutEvidence(grant, in: .stated, at: spent.date) else { throw .conflict }
-            // There can be events for the account's other purchases, and for a refund that was already known.
-            decision.settle()
+            guard decision.grant(spent) else { throw .conflict }
         }
+        // There can be events for the account's other purchases, and for a refund that was already known.
         notices += settled.effects.notices
     }
 }

@@ -60,6 +60,42 @@ public struct ImportRun: Sendable {
     }
 }
 
+/// The progress of an import.
+public struct ImportProgress: Sendable, Equatable {
+    /// The number of bytes that were read.
+    public var byteCount: Int64 = 0
+    /// The number of lines that were read.
+    public var lineCount: Int64 = 0
+    /// The number of lines that granted something, or recorded something as spent.
+    public var addedCount: Int64 = 0
+    /// The number of lines that granted nothing new.
+    public var knownCount: Int64 = 0
+    /// The number of lines that contradict the ledger. If an account can't claim some purchases in evidence, the others
+    /// are applied. Any other such line changes nothing.
+    public var conflictCount: Int64 = 0
+    /// The number of lines that can't be read, or contain evidence that isn't accepted.
+    public var faultCount: Int64 = 0
+    /// The number of lines that differ from the ledger without affecting a decision.
+    public var noteCount: Int64 = 0
+    /// The number of fields from which surrounding white space was removed.
+    public var trimmedCount: Int64 = 0
+
+    /// Creates the progress of an unread file.
+    public init() {}
+
+    package mutating func count(_ results: [ImportedLine.Result]) {
+        for result in results {
+            switch result.outcome {
+            case .added: addedCount += 1
+            case .known: knownCount += 1
+            case .conflict: conflictCount += 1
+            case .fault: faultCount += 1
+            }
+            if !result.notes.isEmpty { noteCount += 1 }
+        }
+    }
+}
+
 /// A lock that keeps other processes from importing into the same ledger until it is released or the process ends in
 /// any way.
 public final class ImportLock: Sendable {

@@ -1,4 +1,5 @@
 @_spi(Ledger) public import AppStoreReceipt
+import StrictText
 
 /// The contents of a line of an imported file.
 @nonexhaustive
@@ -29,6 +30,8 @@ public enum ImportedLine: Sendable {
         public let outcome: Outcome
         /// Differences from the ledger that affect no decision.
         public var notes: [String] = []
+
+        package init(_ outcome: Outcome, notes: [String] = []) { (self.outcome, self.notes) = (outcome, notes) }
     }
 
     /// The line's share of a batch: a receipt can contain hundreds of purchases, each of which takes as much work as a
@@ -40,7 +43,7 @@ public enum ImportedLine: Sendable {
         }
     }
 
-    var account: String {
+    package var account: String {
         switch self {
         case .token(let account, _), .evidence(let account, _): account
         case .spent(let transaction): transaction.account
@@ -60,7 +63,7 @@ public struct SpentTransaction: Sendable {
     public let date: Instant
     /// The first transaction of the purchase, if the line has it.
     let originalTransactionID: String?
-    let keys: PurchaseKeys
+    package let keys: PurchaseKeys
 
     /// Creates a transaction. Returns `nil` if a text can't be stored; if an id is neither one that Apple assigns in
     /// the environment nor one of this ledger's (`support-…`); or if the quantity isn't positive.
@@ -93,40 +96,4 @@ public struct SpentTransaction: Sendable {
 
     /// Returns whether an id has the form of a ledger's own ids. A line can contain one that the ledger knows.
     package static func isOfSupport(_ transactionID: String) -> Bool { SupportID.isReserved(transactionID) }
-}
-
-/// The progress of an import.
-public struct ImportProgress: Sendable, Equatable {
-    /// The number of bytes that were read.
-    public var byteCount: Int64 = 0
-    /// The number of lines that were read.
-    public var lineCount: Int64 = 0
-    /// The number of lines that granted something, or recorded something as spent.
-    public var addedCount: Int64 = 0
-    /// The number of lines that granted nothing new.
-    public var knownCount: Int64 = 0
-    /// The number of lines that contradict the ledger. If an account can't claim some purchases in evidence, the others
-    /// are applied. Any other such line changes nothing.
-    public var conflictCount: Int64 = 0
-    /// The number of lines that can't be read, or contain evidence that isn't accepted.
-    public var faultCount: Int64 = 0
-    /// The number of lines that differ from the ledger without affecting a decision.
-    public var noteCount: Int64 = 0
-    /// The number of fields from which surrounding white space was removed.
-    public var trimmedCount: Int64 = 0
-
-    /// Creates the progress of an unread file.
-    public init() {}
-
-    package mutating func count(_ results: [ImportedLine.Result]) {
-        for result in results {
-            switch result.outcome {
-            case .added: addedCount += 1
-            case .known: knownCount += 1
-            case .conflict: conflictCount += 1
-            case .fault: faultCount += 1
-            }
-            if !result.notes.isEmpty { noteCount += 1 }
-        }
-    }
 }

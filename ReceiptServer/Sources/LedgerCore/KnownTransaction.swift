@@ -1,10 +1,10 @@
-import AppStoreReceipt
+package import AppStoreReceipt
 import StrictText
 
 /// The ledger's data about a transaction in a line of an import.
-struct KnownTransaction {
+package struct KnownTransaction {
     /// The grant for it.
-    struct Granted {
+    package struct Granted {
         let account: String
         let productID: String
         /// The quantity that was granted or imported, which a refund doesn't change.
@@ -12,46 +12,22 @@ struct KnownTransaction {
         let date: Instant
         /// The first transaction of the purchase, if it was imported with one.
         let originalTransactionID: String?
+
+        package init(
+            account: String, productID: String, quantity: Int64, date: Instant, originalTransactionID: String?
+        ) {
+            (self.account, self.productID, self.quantity) = (account, productID, quantity)
+            (self.date, self.originalTransactionID) = (date, originalTransactionID)
+        }
     }
 
     /// The number and the owner of its lineage.
-    private(set) var lineage: Int64?
-    private(set) var owner: String?
-    private(set) var granted: Granted?
-    private(set) var evidence: [Purchase] = []
+    package var lineage: Int64?
+    package var owner: String?
+    package var granted: Granted?
+    package var evidence: [Purchase] = []
 
-    /// Returns the queries whose results ``init(_:)`` reads.
-    static func statements(_ key: TransactionKey) -> [SQLStatement] {
-        let condition = "environment = $1 AND bundle_id = $2 AND transaction_id = $3"
-        return [
-            """
-            SELECT families.id, families.account FROM identifiers
-            JOIN families ON families.id = identifiers.family_id WHERE \(condition)
-            """,
-            """
-            SELECT account, product_id, granted_quantity, granted_at, original_transaction_id FROM grants
-            WHERE \(condition)
-            """, "SELECT signed_date, purchase FROM evidence WHERE \(condition) ORDER BY variant",
-        ].map { SQLStatement($0, key.columns) }
-    }
-
-    init(_ answers: some Collection<[SQLRow]>) throws(LedgerError) {
-        for (index, rows) in answers.enumerated() {
-            for row in rows {
-                switch index {
-                case 0: (lineage, owner) = (try row.integer(0), try row.optionalText(1))
-                case 1:
-                    granted = Granted(
-                        account: try row.text(0), productID: try row.text(1), quantity: try row.integer(2),
-                        date: try row.date(3), originalTransactionID: try row.optionalText(4))
-                default:
-                    var purchase: Purchase = try StoredJSON.decode(row.text(1))
-                    purchase.signedDate = try row.date(0)
-                    evidence.append(purchase)
-                }
-            }
-        }
-    }
+    package init() {}
 
     var isAutoRenewable: Bool {
         evidence.contains { $0.productType.map { $0 == .autoRenewableSubscription } ?? ($0.expiresDate != nil) }
@@ -89,16 +65,6 @@ struct KnownTransaction {
             !known.contains(where: { abs($0.millisecondsSince1970 - said.millisecondsSince1970) < 1000 })
         else { return nil }
         return "date: the line has \(said), the ledger \(first)"
-    }
-}
-
-extension SQLConnection {
-    func known(_ keys: [TransactionKey]) throws(LedgerError) -> [KnownTransaction] {
-        var answers = try run(keys.flatMap(KnownTransaction.statements))[...]
-        return try keys.map { (_) throws(LedgerError) in
-            defer { answers = answers.dropFirst(3) }
-            return try KnownTransaction(answers.prefix(3))
-        }
     }
 }
 

@@ -1,0 +1,48 @@
+import AppStoreReceipt
+import StrictText
+
+extension KnownTransaction {
+    /// Returns the queries whose results ``init(_:)`` reads.
+    static func statements(_ key: TransactionKey) -> [SQLStatement] {
+        let condition = "environment = $1 AND bundle_id = $2 AND transaction_id = $3"
+        return [
+            """
+            SELECT families.id, families.account FROM identifiers
+            JOIN families ON families.id = identifiers.family_id WHERE \(condition)
+            """,
+            """
+            SELECT account, product_id, granted_quantity, granted_at, original_transaction_id FROM grants
+            WHERE \(condition)
+            """, "SELECT signed_date, purchase FROM evidence WHERE \(condition) ORDER BY variant",
+        ].map { SQLStatement($0, key.columns) }
+    }
+
+    init(_ answers: some Collection<[SQLRow]>) throws(LedgerError) {
+        self.init()
+        for (index, rows) in answers.enumerated() {
+            for row in rows {
+                switch index {
+                case 0: (lineage, owner) = (try row.integer(0), try row.optionalText(1))
+                case 1:
+                    granted = Granted(
+                        account: try row.text(0), productID: try row.text(1), quantity: try row.integer(2),
+                        date: try row.date(3), originalTransactionID: try row.optionalText(4))
+                default:
+                    var purchase: Purchase = try StoredJSON.decode(row.text(1))
+                    purchase.signedDate = try row.date(0)
+                    evidence.append(purchase)
+                }
+            }
+        }
+    }
+}
+
+extension SQLConnection {
+    func known(_ keys: [TransactionKey]) throws(LedgerError) -> [KnownTransaction] {
+        var answers = try run(keys.flatMap(KnownTransaction.statements))[...]
+        return try keys.map { (_) throws(LedgerError) in
+            defer { answers = answers.dropFirst(3) }
+            return try KnownTransaction(answers.prefix(3))
+        }
+    }
+}

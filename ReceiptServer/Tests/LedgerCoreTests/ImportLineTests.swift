@@ -1,0 +1,289 @@
+@_spi(Ledger) import AppStoreReceipt
+import AppStoreReceiptTesting
+@testable import LedgerCore
+import LedgerModels
+import Testing
+
+/// The rules of a line of an import.
+@Suite struct ImportLineTests {
+    private func spent(
+        _ account: String, _ id: String, original: String? = nil, product: String = "coins", quantity: Int? = nil,
+        at date: Instant = day(0)
+    ) throws -> SpentTransaction {
+        try #require(
+            SpentTransaction(
+                account: account, environment: .production, bundleID: Minted.bundleID, transactionID: id,
+                originalTransactionID: original, productID: product, quantity: quantity, date: date))
+    }
+
+    private func spent(
+        _ account: String, _ transaction: PurchaseHistory.Transaction, original: String? = nil,
+        product: String? = nil, quantity: Int? = nil, at date: Instant = day(0)
+    ) throws -> SpentTransaction {
+        try spent(
+            account, transaction.transactionID, original: original, product: product ?? transaction.productID,
+            quantity: quantity ?? transaction.quantity, at: date)
+    }
+
+    /// Imports lines one by one, and returns each outcome and note up to its first colon.
+    private func words(_ ledger: MemoryLedger, _ lines: SpentTransaction...) -> [String] {
+        lines.map { Self.word(ledger.importLine($0, at: day(1))) }
+    }
+
+    private static func word(_ result: ImportedLine.Result) -> String {
+        let word =
+            switch result.outcome {
+            case .added: "added"
+            case .known: "known"
+            case .conflict(let text): text
+            case .fault: "fault"
+            }
+        return ([word] + result.notes.map { "note \($0)" }).map { String($0.prefix { $0 != ":" }) }
+            .joined(separator: ", ")
+    }
+
+    @Test(
+        arguments: [
+            ("1", 1, true), ("1", 0, false), ("1", -1, false), ("0", 1, false), ("01", 1, false), ("1e3", 1, false),
+            ("support-1", 1, true), ("support-\0", 1, false), ("9999999999999999999", 1, true),
+            ("10000000000000000000", 1, false),
+        ] as [(String, Int, Bool)])
+    func `a line has an id that Apple or support can have given, and a quantity`(
+        id: String, quantity: Int, isValid: Bool
+    ) {
+        func line(original: String?) -> SpentTransaction? {
+            SpentTransaction(
+                account: "anna", environment: .production, bundleID: Minted.bundleID, transactionID: id,
+                originalTransactionID: original, productID: "coins", quantity: quantity, date: day(0))
+        }
+        #expect((line(original: nil) != nil) == isValid)
+        #expect(line(original: "01") == nil || id == "support-1")
+    }
+
+    @Test func `what was spent is granted once, on its day, and never again by evidence`() throws {
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let coins = history.buyConsumable("coins", quantity: 3, at: day(0))
+        let evidence = try history.evidence(coins, signedAt: day(0))
+        let ledger = MemoryLedger()
+        let line = try spent("anna", coins)
+        #expect(words(ledger, line, line) == ["added", "known"])
+        let grant = try #require(ledger.grants.first)
+        #expect((grant.account, grant.quantity, grant.grantedAt) == ("anna", 3, day(0)))
+        #expect(ledger.events.isEmpty)
+        #expect(ledger.redeem(evidence, for: "anna", at: day(1)) == [.alreadyYours])
+        #expect(ledger.redeem(evidence, for: "ben", at: day(1)) == [.belongsToAnother])
+        #expect(words(ledger, line, try spent("ben", coins)) == ["known", "belongs-to-another"])
+        #expect(ledger.grants.map(\.quantity) == [3])
+    }
+
+    @Test func `a quantity that a line leaves out is one, or what the ledger has`() throws {
+        let ledger = MemoryLedger()
+        #expect(words(ledger, try spent("anna", "1"), try spent("anna", "2", quantity: 5)) == ["added", "added"])
+        #expect(Set(ledger.grants.map(\.quantity)) == [1, 5])
+        #expect(words(ledger, try spent("anna", "2")) == ["known"])
+    }
+
+    @Test func `only a line about a grant of support that the ledger has names its id`() throws {
+        let ledger = MemoryLedger()
+        #expect(words(ledger, try spent("anna", "support-1")) == ["fault"])
+        let key = TransactionKey(environment: .production, bundleID: Minted.bundleID, transactionID: "support-1")
+        let gift = Grant(transaction: key, account: "anna", productID: "coins", quantity: 1)
+        #expect(ledger.grant(gift, at: day(0)))
+        #expect(words(ledger, try spent("anna", "support-1")) == ["known"])
+    }
+
+    // MARK: Contradictions
+
+    @Test(arguments: ["product_id", "quantity", "original_transaction_id", "date"])
+    func `a line that contradicts what is known changes nothing, unless nobody owns it`(_ column: String) throws {
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let coins = history.buyConsumable("coins", quantity: 3, at: day(0))
+        let evidence = try history.evidence(coins, signedAt: day(0))
+        let (imported, redeemed, unowned) = (MemoryLedger(), MemoryLedger(), MemoryLedger())
+        _ = words(imported, try spent("anna", coins, original: coins.transactionID))
+        _ = redeemed.redeem(evidence, for: "anna", at: day(0))
+        unowned.record(evidence, at: day(0))
+        let wrong = try spent(
+            "anna", coins, original: column == "original_transaction_id" ? "340000000000999" : nil,
+            product: column == "product_id" ? "gems" : nil, quantity: column == "quantity" ? 2 : nil,
+            at: column == "date" ? day(0.5) : day(0))
+        for ledger in [imported, redeemed] {
+            #expect(words(ledger, wrong) == [column == "date" ? "known, note date" : column])
+            #expect(ledger.grants.map(\.quantity) == [3])
+        }
+        #expect(words(unowned, wrong, wrong) == ["added, note \(column)", "known"])
+        #expect(unowned.grants.map(\.account) == ["anna"])
+        #expect(unowned.lineages.byID.count == 1)
+    }
+
+    @Test func `a date contradicts only from a second on`() throws {
+        let ledger = MemoryLedger()
+        let times = [0, 0.999, -0.999, 1, -1].map {
+            Instant(millisecondsSince1970: 1_735_689_600_000 + Int64($0 * 1000))
+        }
+        let lines = try times.map { try spent("anna", "1", at: $0) }
+        #expect(
+            lines.flatMap { words(ledger, $0) } == ["added", "known", "known"]
+                + Array(repeating: "known, note date", count: 2))
+    }
+
+    @Test func `a refund of a part, and the seats of a subscription, contradict no line`() throws {
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let coins = history.buyConsumable("coins", quantity: 10, at: day(0))
+        let period = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0)).firstPeriod
+        let ledger = MemoryLedger()
+        let lines = [try spent("anna", coins), try spent("anna", period, quantity: 5)]
+        #expect(lines.flatMap { words(ledger, $0) } == ["added", "added"])
+        history.refund(coins, at: day(0.5), percentage: 50_000)
+        ledger.record(try history.evidence(coins, signedAt: day(1)), at: day(1))
+        ledger.record(try history.evidence(period, signedAt: day(1)), at: day(1))
+        #expect(ledger.state.grants[coins.transactionID]?.quantity == 5)
+        #expect(lines.flatMap { words(ledger, $0) } == ["known", "known"])
+        let renewal = try spent(
+            "anna", "340000000000999", original: period.transactionID, product: "monthly", quantity: 7)
+        #expect(words(ledger, try spent("anna", period, quantity: 7), renewal) == ["known", "added"])
+    }
+
+    @Test func `a wrong first transaction joins no purchases, and gives nobody what another owns`() throws {
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let coins = history.buyConsumable("coins", at: day(0))
+        let gems = history.buyConsumable("gems", at: day(0))
+        let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
+        let period = subscription.firstPeriod
+        let renewal = history.renew(subscription)
+        let ledger = MemoryLedger()
+        _ = try ledger.redeem(history.evidence(coins, signedAt: day(0)), for: "anna", at: day(0))
+        try ledger.record(history.evidence(renewal, signedAt: day(31)), at: day(31))
+        try ledger.record(history.evidence(gems, signedAt: day(31)), at: day(31))
+        #expect(
+            words(
+                ledger,
+                // Coins have no renewals, and a renewal has none of its own.
+                try spent("anna", "1", original: coins.transactionID),
+                try spent("ben", "2", original: coins.transactionID),
+                try spent("carl", "3", original: renewal.transactionID, product: "monthly"),
+                try spent("carl", "4", original: period.transactionID, product: "monthly"),
+                try spent("ben", "5", original: period.transactionID, product: "monthly"),
+                // Its evidence names another first transaction than the line, whose owner is carl.
+                try spent("ben", gems, original: period.transactionID)
+            ) == [
+                "original_transaction_id", "belongs-to-another", "added, note original_transaction_id", "added",
+                "belongs-to-another", "added, note original_transaction_id",
+            ])
+        let owners = ledger.lineages.byID.values.compactMap(\.owner?.account).sorted()
+        #expect(owners == ["anna", "ben", "carl", "carl"])
+    }
+
+    @Test func `two known purchases are not joined by a line`() throws {
+        let ledger = MemoryLedger()
+        #expect(words(ledger, try spent("anna", "1"), try spent("anna", "2")) == ["added", "added"])
+        #expect(words(ledger, try spent("anna", "2", original: "1")) == ["original_transaction_id"])
+        #expect(ledger.lineages.byID.count == 2)
+        // Anna's copy has the first of the two, and its own line agrees with it.
+        #expect(
+            words(ledger, try spent("anna", "3", original: "1"), try spent("anna", "3", original: "1")) == [
+                "added", "known",
+            ])
+        #expect(ledger.lineages.byID.count == 2)
+    }
+
+    @Test func `a member's transaction is the member's alone, whatever first transaction a line names`() throws {
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let period = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0)).firstPeriod
+        let bought = try history.evidence(period, signedAt: day(0)).purchases[0].purchase
+        var assigned = bought
+        (assigned.transactionID, assigned.ownershipType) = ("340000000000777", .assigned)
+        assigned.appTransactionID = "700000000000000001"
+        let ledger = MemoryLedger()
+        _ = ledger.redeem(Submission([SubmittedPurchase(bought)]), for: "anna", at: day(0))
+        ledger.record(Submission([SubmittedPurchase(assigned)]), at: day(0))
+        let line = try spent("ben", assigned.transactionID, original: period.transactionID, product: "monthly")
+        #expect(words(ledger, line) == ["added"])
+        #expect(Set(ledger.lineages.byID.values.compactMap(\.owner?.account)) == ["anna", "ben"])
+    }
+
+    @Test func `the token of another account is a note on what nobody owns`() throws {
+        let tokens = (1...2).map { AppAccountToken("6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a0\($0)")! }
+        let ledger = MemoryLedger(usesTokens: true)
+        var history = PurchaseHistory(bundleID: Minted.bundleID, appAccountToken: tokens[0].description)
+        let coins = history.buyConsumable("coins", at: day(0))
+        history.appAccountToken = tokens[1].description
+        let gems = history.buyConsumable("gems", at: day(0))
+        for transaction in [coins, gems] {
+            try ledger.record(history.evidence(transaction, signedAt: day(0)), at: day(0))
+        }
+        let taken: [AppAccountToken: String] = [tokens[0]: "ben"]
+        let results = [try spent("anna", coins), try spent("anna", gems)].map {
+            Self.word(ledger.importLine($0, at: day(1), takenTokens: taken))
+        }
+        #expect(results == ["added, note token", "added"])
+    }
+
+    @Test func `a refund that is known is notified with the line`() throws {
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let coins = history.buyConsumable("coins", quantity: 3, at: day(0))
+        history.refund(coins, at: day(0.5), percentage: 100_000)
+        let ledger = MemoryLedger()
+        ledger.record(try history.evidence(coins, signedAt: day(1)), at: day(1))
+        #expect(words(ledger, try spent("anna", coins)) == ["added"])
+        #expect(ledger.events.map(\.kind) == [.revoked])
+        #expect(ledger.grants.map(\.quantity) == [0])
+    }
+
+    // MARK: Evidence
+
+    @Test func `evidence is added to what it agrees with, and contradicts what an account was granted without it`()
+        throws
+    {
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let coins = history.buyConsumable("coins", quantity: 3, at: day(0))
+        let evidence = Submission(try history.evidence(coins, signedAt: day(0)))
+        for (line, word) in [
+            (try spent("anna", coins), "known"), (try spent("anna", coins, at: day(0.5)), "known, note date"),
+            (try spent("anna", coins, product: "gems"), "product_id"),
+            (try spent("anna", coins, quantity: 2), "quantity"),
+            (try spent("anna", coins, original: "340000000000999"), "original_transaction_id"),
+            (try spent("ben", coins, product: "gems"), "belongs-to-another"),
+        ] {
+            let ledger = MemoryLedger()
+            #expect(words(ledger, line) == ["added"])
+            #expect(Self.word(ledger.importLine(evidence, for: "anna", at: day(1))) == word)
+            let isRecorded = ledger.lineages.byID.values.contains { !$0.evidence.isEmpty }
+            #expect(isRecorded == (word.hasPrefix("known") || word == "belongs-to-another"))
+        }
+        let ledger = MemoryLedger()
+        for word in ["added", "known"] {
+            #expect(Self.word(ledger.importLine(evidence, for: "anna", at: day(1))) == word)
+        }
+        // Evidence is compared with what was imported, not with other evidence.
+        var product = history
+        product.refund(coins, at: day(0.5), percentage: 100_000)
+        let refunded = Submission(try product.evidence(coins, signedAt: day(1)))
+        #expect(Self.word(ledger.importLine(refunded, for: "anna", at: day(1))) == "known")
+    }
+
+    @Test func `evidence that stands twice has one note, and one that Apple moved has two first transactions`() throws {
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let pro = history.buyNonConsumable("pro", at: day(0))
+        var purchase = try history.evidence(pro, signedAt: day(0)).purchases[0].purchase
+        (purchase.originalTransactionID, purchase.previousOriginalTransactionID) = (
+            "340000000000888", "340000000000999"
+        )
+        for original in ["340000000000888", "340000000000999"] {
+            let ledger = MemoryLedger()
+            #expect(words(ledger, try spent("anna", pro, original: original, at: day(0.5))) == ["added"])
+            let twice = Submission([SubmittedPurchase(purchase), SubmittedPurchase(purchase)])
+            #expect(Self.word(ledger.importLine(twice, for: "anna", at: day(1))) == "known, note date")
+        }
+    }
+
+    @Test(
+        arguments: [
+            ([], "known"), ([.alreadyYours, .revoked], "known"), ([.alreadyYours, .granted], "added"),
+            ([.granted, .belongsToAnother], "belongs-to-another"), ([.notYours, .granted], "not-yours"),
+            ([.tokenMissing], "token-missing"),
+        ] as [([Outcome], String)])
+    func `a line of evidence conflicts if one of its purchases does`(_ outcomes: [Outcome], word: String) {
+        #expect(Self.word(ImportedLine.Result(ImportedLine.Outcome(outcomes))) == word)
+    }
+}
