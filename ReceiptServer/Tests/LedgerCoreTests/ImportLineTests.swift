@@ -139,9 +139,14 @@ import Testing
         ledger.record(try history.evidence(period, signedAt: day(1)), at: day(1))
         #expect(ledger.state.grants[coins.transactionID]?.quantity == 5)
         #expect(lines.flatMap { words(ledger, $0) } == ["known", "known"])
-        let renewal = try spent(
-            "anna", "340000000000999", original: period.transactionID, product: "monthly", quantity: 7)
-        #expect(words(ledger, try spent("anna", period, quantity: 7), renewal) == ["known", "added"])
+        // The evidence of the first period says that both are a subscription's.
+        func renewal(_ quantity: Int) throws -> SpentTransaction {
+            try spent(
+                "anna", "340000000000999", original: period.transactionID, product: "monthly", quantity: quantity)
+        }
+        #expect(
+            words(ledger, try spent("anna", period, quantity: 7), try renewal(5), try renewal(7))
+                == ["known", "added", "known"])
     }
 
     @Test func `a wrong first transaction joins no purchases, and gives nobody what another owns`() throws {
@@ -172,6 +177,13 @@ import Testing
             ])
         let owners = ledger.lineages.byID.values.compactMap(\.owner?.account).sorted()
         #expect(owners == ["anna", "ben", "carl", "carl"])
+    }
+
+    @Test func `a purchase of which only copies are known is the first of them`() throws {
+        let ledger = MemoryLedger()
+        let lines = [try spent("anna", "2", original: "1"), try spent("anna", "1", original: "9")]
+        #expect(lines.flatMap { words(ledger, $0) } == ["added", "original_transaction_id"])
+        #expect(words(ledger, try spent("anna", "1", original: "1")) == ["added"])
     }
 
     @Test func `two known purchases are not joined by a line`() throws {
@@ -255,6 +267,11 @@ import Testing
         for word in ["added", "known"] {
             #expect(Self.word(ledger.importLine(evidence, for: "anna", at: day(1))) == word)
         }
+        // What contradicts evidence that is known was reported when the two met.
+        let noted = MemoryLedger()
+        noted.record(evidence, at: day(0))
+        #expect(words(noted, try spent("anna", coins, product: "gems")) == ["added, note product_id"])
+        #expect(Self.word(noted.importLine(evidence, for: "anna", at: day(1))) == "known")
         // Evidence is compared with what was imported, not with other evidence.
         var product = history
         product.refund(coins, at: day(0.5), percentage: 100_000)

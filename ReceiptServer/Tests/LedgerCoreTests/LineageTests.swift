@@ -1,7 +1,8 @@
-import AppStoreReceipt
+@_spi(Ledger) import AppStoreReceipt
 import AppStoreReceiptTesting
 @testable import LedgerCore
 import LedgerModels
+import StrictText
 import Testing
 
 /// What belongs together, and what an account keeps of it.
@@ -115,5 +116,131 @@ import Testing
         let gold = history.resubscribe(subscription, to: "gold", at: day(70))
         try ledger.record(history.evidence(gold, signedAt: day(71)), at: day(71))
         #expect(ledger.events.map(\.kind) == [.granted, .granted, .revoked])
+    }
+
+    @Test func `R6: nothing is transferred between two purchases of one account that turn out to be one`() throws {
+        for (second, transfers) in [("anna", 0), ("ben", 1)] {
+            let ledger = MemoryLedger()
+            #expect(try ledger.redeem(coins("1"), for: "anna", at: day(1)) == [.granted])
+            #expect(try ledger.redeem(coins("2"), for: second, at: day(2)) == [.granted])
+            let joining = try coins("3") { ($0.originalTransactionID, $0.previousOriginalTransactionID) = ("2", "1") }
+            ledger.record(joining, at: day(3))
+            #expect(ledger.transfers.count == transfers)
+        }
+    }
+
+    @Test(
+        arguments: [
+            (.number(1), 5, .number(2), 1), (.number(2), 5, .last, 1), (.last, 1, .last, 5),
+            (.stated, 3, .number(1), 5),
+            (.number(1), 5, .stated, 6), (.stated, 3, .stated, 4), (.number(0), 1, .number(0), 5),
+        ] as [(ClaimOrder, Double, ClaimOrder, Double)])
+    func `R6: the claim with the lower number is first, and one with a stated date by its date`(
+        _ first: ClaimOrder, _ date: Double, _ second: ClaimOrder, _ later: Double
+    ) {
+        func lineage(_ id: Int64, _ order: ClaimOrder, _ date: Double) -> Lineage {
+            var lineage = Lineage(id: id)
+            lineage.owner = Lineage.Ownership(account: "anna", claimedAt: day(date), order: order, basis: nil)
+            return lineage
+        }
+        for (one, other) in [(1, 2), (2, 1)] as [(Int64, Int64)] {
+            let lineages = [lineage(one, first, date), lineage(other, second, later), Lineage(id: 0)]
+            #expect(ClaimOrder.first(lineages)?.id == one)
+        }
+    }
+
+    @Test func `what is revoked is not notified again when its end changes`() throws {
+        let ledger = MemoryLedger()
+        for (signed, end, isRevoked) in [(0.0, 30.0, false), (4, 30, true), (5, 35, true)] {
+            var builder = period("1", of: "1", from: 0, signed: signed)
+            builder.expiresDate = day(end)
+            if isRevoked { (builder.revocationDate, builder.revocationReason) = (day(4), .other) }
+            ledger.redeem(try Minted.evidence(builder), for: "anna", at: day(signed))
+        }
+        #expect(ledger.events.map(\.kind) == [.granted, .revoked])
+    }
+
+    // MARK: Evidence
+
+    private func record(_ lineage: inout Lineage, _ change: (inout Purchase) -> Void) throws {
+        lineage.record(try coins("1", change).purchases[0].signed, key("1"))
+    }
+
+    @Test func `of too many contents of a transaction, the one that was signed first is displaced`() throws {
+        var lineage = Lineage(id: 1)
+        let most = Lineage.maximumVariantCount
+        for number in 1...most { try record(&lineage) { ($0.quantity, $0.signedDate) = (number, day(Double(number))) } }
+        func quantities() -> Set<Int> { Set(lineage.evidence[key("1")]?.compactMap(\.purchase.quantity) ?? []) }
+        try record(&lineage) { ($0.quantity, $0.signedDate) = (900, day(0.5)) }
+        #expect(quantities() == Set(1...most))
+        try record(&lineage) { ($0.quantity, $0.signedDate) = (901, day(900)) }
+        #expect(quantities() == Set(2...most).union([901]))
+    }
+
+    @Test func `what is signed again is one content, with the price signed last, and the later expiration`() throws {
+        var lineage = Lineage(id: 1)
+        lineage.division = Division(original: UTF8Bytes("1"), areTokensNoted: true, nil)
+        // Versions before 0.4.0 stored no price.
+        try record(&lineage) { ($0.price, $0.currency, $0.evidenceExpirationDate) = (nil, nil, day(20)) }
+        #expect(lineage.division?.areTokensNoted == false)
+        try record(&lineage) { ($0.price, $0.currency, $0.evidenceExpirationDate) = (990, "EUR", day(10)) }
+        try record(&lineage) {
+            ($0.price, $0.currency, $0.signedDate) = (1990, "USD", day(1)); $0.evidenceExpirationDate = day(10)
+        }
+        let known = try #require(lineage.evidence[key("1")])
+        #expect(known.count == 1 && known[0].purchase.price == 1990 && known[0].purchase.currency == "USD")
+        #expect(known[0].purchase.evidenceExpirationDate == day(20))
+    }
+
+    @Test func `of renewal information of one moment, the order of arrival decides nothing`() throws {
+        let pieces = try [AutoRenewStatus.on, .off].map { status in
+            var builder = JWSBuilder.renewalInfo(
+                productID: "monthly", originalTransactionID: "1", signedDate: day(1))
+            builder.autoRenewStatus = status
+            return try #require(Minted.evidence(builder).renewals.first?.renewal)
+        }
+        let known = [pieces, pieces.reversed()].map { pieces in
+            var lineages = Lineages()
+            for piece in pieces { lineages.record(piece) }
+            return lineages.renewals.values.map(\.autoRenewStatus)
+        }
+        #expect(known[0] == known[1] && known[0].count == 1)
+        // A lineage keeps what is known of another that turns out to be the same.
+        var (one, other) = (Lineage(id: 1), Lineage(id: 2))
+        other.renewals = pieces
+        one.formUnion(other)
+        #expect(one.renewals.count == 2)
+    }
+
+    // MARK: Large subscriptions
+
+    @Test func `a grant without evidence ends a division, and a transfer compares all tokens anew`() throws {
+        func decision() throws -> LedgerDecision {
+            var lineage = Lineage(id: 1)
+            lineage.division = Division(original: UTF8Bytes("1"), areTokensNoted: true, nil)
+            lineage.owner = Lineage.Ownership(account: "anna", claimedAt: day(0), order: .number(1), basis: .lasting)
+            var lineages = Lineages()
+            (lineages.byID, lineages.identifiers) = ([1: lineage], [key("1"): 1])
+            return LedgerDecision(Submission(), about: [1], in: lineages, MemoryLedger().rules, .transfer, at: day(1))
+        }
+        var granting = try decision()
+        let grant = Grant(transaction: key("1"), account: "anna", productID: "monthly", quantity: 1)
+        let isGranted = granting.grantWithoutEvidence(grant, in: .stated, at: day(0))
+        #expect(isGranted && granting.lineages.structure.undivided == [1])
+        var transferring = try decision()
+        transferring.transfer(from: "anna", to: "ben", reason: "test", moving: [])
+        #expect(transferring.lineages.byID[1]?.division?.areTokensNoted == false)
+    }
+
+    @Test func `a period with a date that no calendar has divides nothing`() throws {
+        let begin = try #require(Minted.evidence(period("1", of: "1", from: 0)).purchases.first?.purchase)
+        #expect(SubscriptionPeriod([begin]) != nil)
+        for milliseconds in [Int64.min, -(1 << 53), 1 << 53, .max] {
+            var purchase = begin
+            purchase.expiresDate = Instant(millisecondsSince1970: milliseconds)
+            #expect(SubscriptionPeriod([purchase]) == nil)
+            (purchase.purchaseDate, purchase.expiresDate) = (Instant(millisecondsSince1970: milliseconds), day(1))
+            #expect(SubscriptionPeriod([purchase]) == nil)
+        }
     }
 }

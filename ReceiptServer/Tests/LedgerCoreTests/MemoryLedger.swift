@@ -5,9 +5,11 @@ import StrictText
 
 /// A ledger in memory, whose lineages are a value that each decision replaces.
 final class MemoryLedger {
-    private let rules: LedgerRules
+    let rules: LedgerRules
     private(set) var lineages = Lineages()
     private(set) var effects = LedgerDecision.Effects()
+    private(set) var transfers: [StructuralChanges.Transfer] = []
+    private(set) var lastOutcomes: [TransactionOutcome] = []
     private var lastNumber: Int64 = 0
 
     init(
@@ -42,6 +44,7 @@ final class MemoryLedger {
 
     // MARK: Requests
 
+    @discardableResult
     func redeem(
         _ evidence: VerifiedEvidence, for account: String, token: AppAccountToken? = nil, at now: Instant
     ) -> [Outcome] {
@@ -51,9 +54,8 @@ final class MemoryLedger {
     func redeem(
         _ submission: Submission, for account: String, token: AppAccountToken? = nil, at now: Instant
     ) -> [Outcome] {
-        decide(submission, .redeem, at: now) { decision in
-            decision.redeem(Claim(account: account, token: token)).map(\.outcome)
-        }
+        lastOutcomes = decide(submission, .redeem, at: now) { $0.redeem(Claim(account: account, token: token)) }
+        return lastOutcomes.map(\.outcome)
     }
 
     func record(_ evidence: VerifiedEvidence, at now: Instant) { record(Submission(evidence), at: now) }
@@ -163,7 +165,9 @@ final class MemoryLedger {
         loaded.holders = lineages.holders
         loaded.freeNumbers = Array(lastNumber + 1...lastNumber + Int64(submission.keys.count) + 1)[...]
         let members = Set(lineages.byID.values.filter(\.isOfMember).map(\.id))
-        let gathering = Gathering([submission], submission.keys, lineages.identifiers, members: members)
+        let renewing = Set(submission.renewals.map { UTF8Bytes($0.originalTransactionID) })
+        let keys = submission.keys.union(lineages.identifiers.keys.filter { renewing.contains($0.transactionID) })
+        let gathering = Gathering([submission], keys, lineages.identifiers, members: members)
         for id in Set(gathering.keys.compactMap { gathering.identifiers[$0] }).union(numbers) {
             loaded.byID[id] = lineages.byID[id]
             let keys = lineages.identifiers.filter { $0.value == id }.map {
@@ -186,6 +190,7 @@ final class MemoryLedger {
         lineages.byID.merge(decision.lineages.byID) { $1 }
         lineages.identifiers = decision.lineages.identifiers
         lineages.renewals = decision.lineages.renewals
+        transfers += decision.lineages.structure.transfers
         effects += decision.effects
     }
 }

@@ -174,4 +174,27 @@ import Testing
             #expect(try ledger.redeem(coins(Self.annas), for: "anna", token: stated, at: day(1)) == [outcome])
         }
     }
+
+    @Test func `R9: nobody claims what is not for sale and has another's token, and its buyer may not finish it`()
+        throws
+    {
+        let withdrawn = ledger(forSale: ["gems"])
+        _ = try withdrawn.redeem(coins(Self.annas), for: "ben", at: day(1))
+        #expect(withdrawn.lineages.byID.values.allSatisfy { $0.owner == nil })
+        // Ben had it before the token was anna's.
+        let third = AppAccountToken("6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a03")!
+        let conflict = ledger()
+        #expect(try conflict.redeem(coins(third), for: "ben", at: day(1)) == [.granted])
+        conflict.register(third, for: "anna", at: day(2))
+        #expect(try conflict.redeem(coins(third), for: "anna", at: day(3)) == [.belongsToAnother])
+        #expect(conflict.lastOutcomes.map(\.isOwnerConflict) == [true] && !conflict.lastOutcomes[0].mayFinish)
+        #expect(try conflict.redeem(coins(third), for: "carl", at: day(3)) == [.belongsToAnother])
+        #expect(conflict.lastOutcomes.map(\.isOwnerConflict) == [false] && conflict.lastOutcomes[0].mayFinish)
+    }
+
+    @Test func `the nil UUID is nobody's token, and what is undetermined may not be finished`() {
+        #expect(AppAccountToken(uuid: "00000000-0000-0000-0000-000000000000") == nil)
+        #expect(AppAccountToken(uuid: "00000000-0000-0000-0000-000000000001") != nil)
+        #expect(!Outcome.undetermined.mayFinish && !Outcome.tooEarly.mayFinish && Outcome.granted.mayFinish)
+    }
 }

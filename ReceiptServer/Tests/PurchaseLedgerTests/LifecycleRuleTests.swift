@@ -44,49 +44,6 @@ import TrialSupport
     }
 
     @Test(arguments: Place.available)
-    func `what ended before the account was granted anything is not notified, in any order`(_ place: Place) throws {
-        let period = try Self.evidence("1", of: "1", from: 0, signed: 1)
-        let off = try Self.renewal(signed: 35, ends: 30) {
-            ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled)
-        }
-        var seen: [[String]] = []
-        for order in [[period, off], [off, period]] {
-            try Self.withLedger(place) { ledger in
-                for (index, piece) in order.enumerated() {
-                    _ = try ledger.redeem(piece, for: "anna", at: day(40 + Double(index)))
-                }
-                seen.append(try ledger.posted("anna").map(\.kind))
-            }
-        }
-        #expect(seen[0] == seen[1])
-        #expect(!seen[0].contains("expired") && !seen[1].contains("expired"), "\(seen)")
-    }
-
-    @Test(arguments: Place.available)
-    func `what Apple gave up on has not recovered, also if it was refunded`(_ place: Place) throws {
-        for isRefunded in [false, true] {
-            try Self.withLedger(place) { ledger in
-                _ = try ledger.redeem(Self.evidence("1", of: "1", from: 0), for: "anna", at: day(0))
-                _ = try ledger.redeem(
-                    Self.renewal(signed: 30, ends: 30) { $0.isInBillingRetryPeriod = true }, for: "anna", at: day(30))
-                if isRefunded {
-                    _ = try ledger.redeem(
-                        Self.evidence("1", of: "1", from: 0, signed: 40) {
-                            ($0.revocationDate, $0.revocationReason) = (day(40), .other)
-                        }, for: "anna", at: day(40))
-                }
-                _ = try ledger.redeem(
-                    Self.renewal(signed: 90, ends: 30) {
-                        ($0.isInBillingRetryPeriod, $0.autoRenewStatus, $0.expirationIntent) =
-                            (false, .off, .billingError)
-                    }, for: "anna", at: day(90))
-                let kinds = try ledger.posted("anna").map(\.kind)
-                #expect(!kinds.contains("recovered"), "refunded \(isRefunded): \(kinds)")
-            }
-        }
-    }
-
-    @Test(arguments: Place.available)
     func `a charge within a grace period recovers, also if only the purchase says so`(_ place: Place) throws {
         var (history, subscription) = Self.subscribed()
         history.failToRenew(subscription, gracePeriod: .seconds(16 * 86_400))
@@ -110,56 +67,6 @@ import TrialSupport
             try ledger.record(failed, at: day(37))
             let kinds = try ledger.posted("anna").map(\.kind)
             #expect(!kinds.contains("billing-issue"), "charge seen before: \(kinds)")
-        }
-    }
-
-    @Test(arguments: Place.available)
-    func `renewal information from before the newest period says nothing of it`(_ place: Place) throws {
-        try Self.withLedger(place) { ledger in
-            _ = try ledger.redeem(
-                Self.renewal(signed: 31, ends: 30) { ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled) },
-                for: "zoe", at: day(31))
-            _ = try ledger.redeem(Self.evidence("2", of: "1", from: 40), for: "anna", at: day(40))
-            let events = try ledger.posted("anna")
-            #expect(
-                events.map(\.kind) == ["granted"],
-                "\(events.map { ($0.kind, $0.text("happened_at"), $0.text("purchase_date")) })")
-        }
-    }
-
-    @Test(arguments: Place.available)
-    func `a subscription can end twice, also if the period between is not known`(_ place: Place) throws {
-        try Self.withLedger(place) { ledger in
-            _ = try ledger.redeem(Self.evidence("1", of: "1", from: 0), for: "anna", at: day(0))
-            _ = try ledger.redeem(
-                Self.renewal(signed: 31, ends: 30) { ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled) },
-                for: "anna", at: day(31))
-            _ = try ledger.redeem(Self.renewal(signed: 45, ends: 70), for: "anna", at: day(45))
-            _ = try ledger.redeem(
-                Self.renewal(signed: 71, ends: 70) { ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled) },
-                for: "anna", at: day(71))
-            let kinds = try ledger.posted("anna").map(\.kind)
-            #expect(kinds == ["granted", "cancelled", "expired", "uncancelled", "cancelled", "expired"], "\(kinds)")
-        }
-    }
-
-    @Test(arguments: Place.available)
-    func `a period ends, also if the renewal was refunded before it began`(_ place: Place) throws {
-        try Self.withLedger(place) { ledger in
-            _ = try ledger.redeem(Self.evidence("1", of: "1", from: 0), for: "anna", at: day(0))
-            _ = try ledger.redeem(Self.evidence("2", of: "1", from: 30, signed: 29.5), for: "anna", at: day(29.5))
-            _ = try ledger.redeem(
-                Self.evidence("2", of: "1", from: 30, signed: 29.8) {
-                    ($0.revocationDate, $0.revocationReason) = (day(29.8), .other)
-                }, for: "anna", at: day(29.8))
-            for signed in [31.0, 61] {
-                _ = try ledger.redeem(
-                    Self.renewal(signed: signed, ends: 30) {
-                        ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled)
-                    }, for: "anna", at: day(signed))
-            }
-            let kinds = try ledger.posted("anna").map(\.kind)
-            #expect(kinds.contains("expired"), "\(kinds)")
         }
     }
 
@@ -278,22 +185,6 @@ import TrialSupport
     }
 
     @Test(arguments: Place.available)
-    func `of two lineages of an account that turn out to be one, nothing is notified again`(_ place: Place) throws {
-        try Self.withLedger(place) { ledger in
-            _ = try ledger.redeem(Self.evidence("1", of: "1", from: 0), for: "anna", at: day(1))
-            _ = try ledger.redeem(Self.evidence("2", of: "2", from: 30), for: "anna", at: day(31))
-            _ = try ledger.redeem(
-                Self.renewal(of: "2", signed: 32, ends: 60) { $0.autoRenewStatus = .off }, for: "anna", at: day(32))
-            #expect(try ledger.posted("anna").map(\.kind) == ["granted", "granted", "cancelled"])
-            _ = try ledger.redeem(
-                Self.evidence("2", of: "2", from: 30, signed: 33) { $0.payload["previousOriginalTransactionId"] = "1" },
-                for: "anna", at: day(33))
-            let kinds = try ledger.posted("anna").map(\.kind)
-            #expect(kinds.count { $0 == "cancelled" } == 1, "\(kinds)")
-        }
-    }
-
-    @Test(arguments: Place.available)
     func `of two lineages that nobody owns and that turn out to be one, nothing is listed again`(_ place: Place) throws
     {
         func notify(_ ledger: PurchaseLedger, _ period: JWSBuilder, _ renewal: JWSBuilder?, _ date: Double) throws {
@@ -346,24 +237,6 @@ import TrialSupport
                 Self.renewal(signed: 5, ends: 30) { $0.autoRenewStatus = .off }, for: "anna", at: day(5))
             let events = try ledger.posted("anna")
             #expect(events.map(\.kind) == ["granted", "cancelled"] && events.last?.number("quantity") == 0)
-        }
-    }
-
-    @Test(arguments: Place.available)
-    func `renewal information from before an upgrade says nothing of it, in any order`(_ place: Place) throws {
-        let year = try Self.evidence("1", of: "1", from: 0) { $0.expiresDate = day(365) }
-        let off = try Self.renewal(signed: 5, ends: 365) { $0.autoRenewStatus = .off }
-        let rise = try Self.renewal(signed: 5, ends: 365) { $0.priceIncreaseStatus = .pending }
-        let upgrade = try Self.evidence("2", of: "1", from: 10) { $0.productID = "pro" }
-        let expected = [
-            ([year, off, upgrade], ["cancelled", "uncancelled", "product-change"]), ([year, upgrade, off], []),
-            ([year, rise, upgrade], ["price-increase", "product-change"]), ([year, upgrade, rise], []),
-        ]
-        for (order, kinds) in expected {
-            try Self.withLedger(place) { ledger in
-                for piece in order { _ = try ledger.redeem(piece, for: "anna", at: day(11)) }
-                #expect(try ledger.posted("anna").filter(\.isLifecycle).map(\.kind) == kinds)
-            }
         }
     }
 

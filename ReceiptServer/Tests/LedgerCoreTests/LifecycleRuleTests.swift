@@ -1,0 +1,206 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+@testable import LedgerCore
+import LedgerModels
+import Testing
+
+/// Lifecycle events that would be false, stale or repeated. Those about notifications need a ledger that stores them:
+/// the suite of this name in `PurchaseLedgerTests` has them.
+@Suite struct LifecycleRuleTests {
+    private static func renewal(
+        of original: String = "1", product: String = "basic", signed: Double, ends: Double,
+        _ change: (inout JWSBuilder) -> Void = { _ in }
+    ) throws -> VerifiedEvidence {
+        var builder = JWSBuilder.renewalInfo(
+            productID: product, originalTransactionID: original, signedDate: day(signed))
+        builder.renewalDate = day(ends)
+        change(&builder)
+        return try Minted.evidence(builder)
+    }
+
+    private static func evidence(
+        _ id: String, of original: String, from start: Double, signed: Double? = nil,
+        _ change: (inout JWSBuilder) -> Void = { _ in }
+    ) throws -> VerifiedEvidence {
+        var builder = period(id, of: original, "basic", from: start, signed: signed)
+        change(&builder)
+        return try Minted.evidence(builder)
+    }
+
+    @Test func `what ended before the account was granted anything is not notified, in any order`() throws {
+        let period = try Self.evidence("1", of: "1", from: 0, signed: 1)
+        let off = try Self.renewal(signed: 35, ends: 30) {
+            ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled)
+        }
+        var seen: [[String]] = []
+        for order in [[period, off], [off, period]] {
+            let ledger = MemoryLedger(notifiesLifecycles: true)
+            for (index, piece) in order.enumerated() {
+                ledger.redeem(piece, for: "anna", at: day(40 + Double(index)))
+            }
+            seen.append(ledger.events.map(\.kind.rawValue))
+        }
+        #expect(seen[0] == seen[1])
+        #expect(!seen[0].contains("expired") && !seen[1].contains("expired"), "\(seen)")
+    }
+
+    @Test func `what Apple gave up on has not recovered, also if it was refunded`() throws {
+        for isRefunded in [false, true] {
+            let ledger = MemoryLedger(notifiesLifecycles: true)
+            try ledger.redeem(Self.evidence("1", of: "1", from: 0), for: "anna", at: day(0))
+            try ledger.redeem(
+                Self.renewal(signed: 30, ends: 30) { $0.isInBillingRetryPeriod = true }, for: "anna", at: day(30))
+            if isRefunded {
+                try ledger.redeem(
+                    Self.evidence("1", of: "1", from: 0, signed: 40) {
+                        ($0.revocationDate, $0.revocationReason) = (day(40), .other)
+                    }, for: "anna", at: day(40))
+            }
+            try ledger.redeem(
+                Self.renewal(signed: 90, ends: 30) {
+                    ($0.isInBillingRetryPeriod, $0.autoRenewStatus, $0.expirationIntent) =
+                        (false, .off, .billingError)
+                }, for: "anna", at: day(90))
+            let kinds = ledger.events.map(\.kind.rawValue)
+            #expect(!kinds.contains("recovered"), "refunded \(isRefunded): \(kinds)")
+        }
+    }
+
+    @Test func `renewal information from before the newest period says nothing of it`() throws {
+        let ledger = MemoryLedger(notifiesLifecycles: true)
+        try ledger.redeem(
+            Self.renewal(signed: 31, ends: 30) { ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled) },
+            for: "zoe", at: day(31))
+        try ledger.redeem(Self.evidence("2", of: "1", from: 40), for: "anna", at: day(40))
+        #expect(ledger.events.map(\.kind.rawValue) == ["granted"])
+    }
+
+    @Test func `a subscription can end twice, also if the period between is not known`() throws {
+        let ledger = MemoryLedger(notifiesLifecycles: true)
+        try ledger.redeem(Self.evidence("1", of: "1", from: 0), for: "anna", at: day(0))
+        try ledger.redeem(
+            Self.renewal(signed: 31, ends: 30) { ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled) },
+            for: "anna", at: day(31))
+        try ledger.redeem(Self.renewal(signed: 45, ends: 70), for: "anna", at: day(45))
+        try ledger.redeem(
+            Self.renewal(signed: 71, ends: 70) { ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled) },
+            for: "anna", at: day(71))
+        let kinds = ledger.events.map(\.kind.rawValue)
+        #expect(kinds == ["granted", "cancelled", "expired", "uncancelled", "cancelled", "expired"], "\(kinds)")
+    }
+
+    @Test func `a period ends, also if the renewal was refunded before it began`() throws {
+        let ledger = MemoryLedger(notifiesLifecycles: true)
+        try ledger.redeem(Self.evidence("1", of: "1", from: 0), for: "anna", at: day(0))
+        try ledger.redeem(Self.evidence("2", of: "1", from: 30, signed: 29.5), for: "anna", at: day(29.5))
+        try ledger.redeem(
+            Self.evidence("2", of: "1", from: 30, signed: 29.8) {
+                ($0.revocationDate, $0.revocationReason) = (day(29.8), .other)
+            }, for: "anna", at: day(29.8))
+        for signed in [31.0, 61] {
+            try ledger.redeem(
+                Self.renewal(signed: signed, ends: 30) {
+                    ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled)
+                }, for: "anna", at: day(signed))
+        }
+        let kinds = ledger.events.map(\.kind.rawValue)
+        #expect(kinds.contains("expired"), "\(kinds)")
+    }
+
+    @Test func `of two lineages of an account that turn out to be one, nothing is notified again`() throws {
+        let ledger = MemoryLedger(notifiesLifecycles: true)
+        try ledger.redeem(Self.evidence("1", of: "1", from: 0), for: "anna", at: day(1))
+        try ledger.redeem(Self.evidence("2", of: "2", from: 30), for: "anna", at: day(31))
+        try ledger.redeem(
+            Self.renewal(of: "2", signed: 32, ends: 60) { $0.autoRenewStatus = .off }, for: "anna", at: day(32))
+        #expect(ledger.events.map(\.kind.rawValue) == ["granted", "granted", "cancelled"])
+        try ledger.redeem(
+            Self.evidence("2", of: "2", from: 30, signed: 33) { $0.payload["previousOriginalTransactionId"] = "1" },
+            for: "anna", at: day(33))
+        let kinds = ledger.events.map(\.kind.rawValue)
+        #expect(kinds.count { $0 == "cancelled" } == 1, "\(kinds)")
+    }
+
+    @Test func `renewal information from before an upgrade says nothing of it, in any order`() throws {
+        let year = try Self.evidence("1", of: "1", from: 0) { $0.expiresDate = day(365) }
+        let off = try Self.renewal(signed: 5, ends: 365) { $0.autoRenewStatus = .off }
+        let rise = try Self.renewal(signed: 5, ends: 365) { $0.priceIncreaseStatus = .pending }
+        let upgrade = try Self.evidence("2", of: "1", from: 10) { $0.productID = "pro" }
+        let expected = [
+            ([year, off, upgrade], ["cancelled", "uncancelled", "product-change"]), ([year, upgrade, off], []),
+            ([year, rise, upgrade], ["price-increase", "product-change"]), ([year, upgrade, rise], []),
+        ]
+        for (order, kinds) in expected {
+            let ledger = MemoryLedger(notifiesLifecycles: true)
+            for piece in order { ledger.redeem(piece, for: "anna", at: day(11)) }
+            #expect(ledger.events.filter { $0.lifecycle != nil }.map(\.kind.rawValue) == kinds)
+        }
+    }
+
+    @Test func `a renewal extends nothing, and Apple's extension of a period does`() throws {
+        let ledger = MemoryLedger(notifiesLifecycles: true)
+        try ledger.redeem(Self.evidence("1", of: "1", from: 0), for: "anna", at: day(0))
+        try ledger.redeem(Self.evidence("2", of: "1", from: 30), for: "anna", at: day(30))
+        #expect(ledger.events.map(\.kind.rawValue) == ["granted", "granted"])
+        try ledger.redeem(
+            Self.evidence("2", of: "1", from: 30, signed: 31) { $0.expiresDate = day(65) }, for: "anna", at: day(31))
+        #expect(ledger.events.last?.kind == .renewalExtended)
+    }
+
+    @Test func `what another customer pays for has no lifecycle`() throws {
+        let ledger = MemoryLedger(notifiesLifecycles: true)
+        for signed in [0.0, 1] {
+            try ledger.redeem(
+                Self.evidence("1", of: "1", from: 0, signed: signed) {
+                    ($0.ownershipType, $0.expiresDate) = (.familyShared, day(30 + signed))
+                }, for: "anna", at: day(signed))
+        }
+        #expect(ledger.events.map(\.kind.rawValue) == ["granted", "changed"])
+    }
+
+    @Test func `what was cancelled ends with its period, and what was refunded does not end`() throws {
+        for isRefunded in [false, true] {
+            let ledger = MemoryLedger(notifiesLifecycles: true)
+            try ledger.redeem(Self.evidence("1", of: "1", from: 0), for: "anna", at: day(0))
+            if isRefunded {
+                try ledger.redeem(
+                    Self.evidence("1", of: "1", from: 0, signed: 4) {
+                        ($0.revocationDate, $0.revocationReason) = (day(4), .other)
+                    }, for: "anna", at: day(4))
+            }
+            for signed in [5.0, 31] {
+                let kinds = ledger.events.map(\.kind.rawValue)
+                #expect(!kinds.contains("expired"), "refunded \(isRefunded): \(kinds)")
+                try ledger.redeem(
+                    Self.renewal(signed: signed, ends: 30) {
+                        ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled)
+                    }, for: "anna", at: day(signed))
+            }
+            let kinds = ledger.events.map(\.kind.rawValue)
+            #expect(kinds.contains("expired") == !isRefunded, "refunded \(isRefunded): \(kinds)")
+        }
+    }
+
+    @Test func `an account's first state reports an end only if it was granted a period, and silence changes nothing`()
+        throws
+    {
+        let period = try Self.evidence("1", of: "1", from: 0).purchases[0].purchase
+        func state(_ renewals: [VerifiedEvidence], at date: Double) throws -> LifecycleState {
+            let entitlements = Entitlements(
+                trustingStored: [period], renewals: renewals.flatMap { $0.renewals.map(\.renewal) }, at: day(date))
+            return LifecycleState(try #require(entitlements.subscriptions.first))
+        }
+        let off = try Self.renewal(signed: 5, ends: 30) { $0.autoRenewStatus = .off }
+        let over = try Self.renewal(signed: 31, ends: 30) {
+            ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled)
+        }
+        #expect(try state([over], at: 31).following(nil, isGranted: true).kinds == [.cancelled, .expired])
+        #expect(try state([over], at: 31).following(nil, isGranted: false).kinds == [.cancelled])
+        var notified = try state([off], at: 5).following(nil, isGranted: true).notified
+        for renewals in [[], [off]] {
+            let following = try state(renewals, at: 6).following(notified, isGranted: true)
+            #expect(following.kinds.isEmpty)
+            notified = following.notified
+        }
+    }
+}
