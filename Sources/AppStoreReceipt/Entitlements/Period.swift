@@ -29,7 +29,8 @@ struct Period {
     var revoked: Instant?
     /// The rest of a consumable after prorated refunds.
     var remainingQuantity: Int?
-    var isUpgraded: Bool
+    /// The date Apple first signed that it was upgraded, as far as is known; `nil` if it was not.
+    var upgradeSigned: Instant?
     /// The date a later period replaced this one; `distantPast` if the date is not known.
     var replaced: Instant?
     /// The date of the upgrade that replaced this renewal before it began.
@@ -52,8 +53,10 @@ struct Period {
     /// Whether it was refunded or replaced before it began. It has replaced nothing.
     var neverBegan: Bool {
         replacedBeforeStart != nil || revoked.map { $0 > .distantPast && $0 <= start } ?? false
-            || isUpgraded && expiresSigned <= start
+            || upgradeSigned.map { $0 <= start } ?? false
     }
+
+    var isUpgraded: Bool { upgradeSigned != nil }
 
     /// The date Apple refunded or revoked the purchase, which takes it back even if it had ended before; `distantPast`
     /// if the date is not known.
@@ -97,7 +100,7 @@ extension Period {
         expiresSigned = purchase.signedDate
         revoked = purchase.revocationMoment
         remainingQuantity = purchase.remainingQuantity
-        isUpgraded = purchase.isUpgraded ?? false
+        upgradeSigned = purchase.upgradeSigned
         undecidable = purchase.undecidable
     }
 
@@ -105,7 +108,7 @@ extension Period {
     mutating func add(_ purchase: Purchase, _ index: Int) {
         transactions.append(index)
         undecidable = undecidable ?? purchase.undecidable
-        isUpgraded = isUpgraded || purchase.isUpgraded ?? false
+        upgradeSigned = [upgradeSigned, purchase.upgradeSigned].compactMap(\.self).min()
         // A refund is signed for one transaction. Its copies say nothing of it.
         if let revocation = purchase.revocationMoment {
             let remaining = purchase.remainingQuantity ?? 0
@@ -130,7 +133,7 @@ extension Period {
         self = bought[0]
         additions = bought
         transactions = bought.flatMap(\.transactions).sorted()
-        isUpgraded = bought.contains(where: \.isUpgraded)
+        upgradeSigned = bought.compactMap(\.upgradeSigned).min()
         replacedBeforeStart =
             bought.lazy.filter { $0.isUpgraded && $0.neverBegan }
             .map { $0.replacedBeforeStart ?? $0.revoked ?? .distantPast }.min()
@@ -226,6 +229,8 @@ extension Purchase {
 
     /// The end of the evidence, with which access ends.
     fileprivate var evidenceEnd: Instant? { productType == .consumable ? nil : evidenceExpirationDate }
+
+    fileprivate var upgradeSigned: Instant? { isUpgraded == true ? signedDate : nil }
 
     /// The date of the revocation; `distantPast` if the date is not known.
     fileprivate var revocationMoment: Instant? { isRevoked == true ? revocationDate ?? .distantPast : nil }

@@ -270,8 +270,8 @@ struct Periods {
                 if !neverBegan { latestEnd = max(latestEnd, period.expires ?? .distantFuture) }
                 guard var end = period.expires else { continue }
                 // An upgraded period had ended when Apple signed it, and when it was cancelled.
-                if period.isUpgraded, !isCancelled {
-                    end = min(end, purchase.signedDate)
+                if let signed = period.upgradeSigned, !isCancelled {
+                    end = min(end, signed)
                     if let revoked = period.revoked, revoked > .distantPast { end = min(end, revoked) }
                 }
                 guard period.start < end else { continue }
@@ -325,25 +325,38 @@ struct Periods {
     /// Apple signs a renewal up to a day before it begins. An upgrade in between replaces the renewal, too.
     private mutating func markRenewalsReplacedBeforeStart(in subscription: [Int]) {
         /// A receipt has dates in seconds.
-        struct End: Hashable {
+        struct Second: Hashable {
             let product: UTF8Bytes
             let second: Int64
+
+            init(_ product: UTF8Bytes, _ date: Instant) { (self.product, second) = (product, date.secondsSince1970) }
         }
-        var startsByEnd: [End: Instant] = [:]
+        /// The transactions of one renewal. Some may be known only from before the upgrade that cancelled it.
+        struct Renewal {
+            let start: Second
+            /// The last period before it that began.
+            let previous: Int?
+            var isCancelled = false
+        }
+        var startsByEnd: [Second: Instant] = [:]
         var previous: Int?
+        var renewal: Renewal?
         for index in subscription {
             let period = periods[index]
-            if period.isUpgraded, let previous, periods[previous].product != period.product,
-                let renewed = startsByEnd[End(product: period.product, second: period.start.secondsSince1970)],
-                renewed < periods[previous].start, periods[previous].start < period.start,
-                periods[previous].expires.map({ $0 > period.start }) ?? false
+            let start = Second(period.product, period.start)
+            var current = renewal.flatMap { $0.start == start ? $0 : nil } ?? Renewal(start: start, previous: previous)
+            if period.isUpgraded, let other = current.previous, periods[other].product != period.product,
+                let renewed = startsByEnd[start],
+                renewed < periods[other].start, periods[other].start < period.start,
+                periods[other].expires.map({ $0 > period.start }) ?? false
             {
-                periods[index].replacedBeforeStart = periods[previous].start
+                periods[index].replacedBeforeStart = periods[other].start
             }
-            if !periods[index].neverBegan { previous = index }
-            if let expires = period.expires {
-                startsByEnd[End(product: period.product, second: expires.secondsSince1970)] = period.start
-            }
+            let neverBegan = periods[index].neverBegan
+            if neverBegan, period.isUpgraded { current.isCancelled = true }
+            if current.isCancelled { previous = current.previous } else if !neverBegan { previous = index }
+            renewal = current
+            if let expires = period.expires { startsByEnd[Second(period.product, expires)] = period.start }
         }
     }
 

@@ -242,6 +242,49 @@ import Testing
         #expect(returned.items.map(\.quantity) == [1, 1, 0, 1])
     }
 
+    @Test func `an upgrade cancels all transactions of a renewal, also if Apple signed it after the renewal's start`()
+        throws
+    {
+        let basic = Transaction.period("1", 0..<30, isUpgraded: true)
+        var gold = Transaction.seats("2", 29.5..<59.5, 8, revoked: 33)
+        var more = Transaction.seats("6", 40..<59.5, 3, reason: .seatAddition)
+        (gold.product, more.product) = ("gold", "gold")
+        let later = Transaction.seats("5", 35..<65, 8, reason: .seatAddition)
+        for (stale, latest) in [("3", "4"), ("4", "3")] {
+            // Receipts have no milliseconds.
+            for start in [30, 30 + 0.4 / 86_400] {
+                var marked = Transaction.seats(latest, start..<60, 8, reason: .seatAddition)
+                marked.isUpgraded = true
+                let early = try Transaction.seats(stale, 30..<60, 3, reason: .seatAddition).purchase(signed: 29.2)
+                func decided(_ transactions: [Transaction]) throws -> Entitlements {
+                    let purchases = try [early] + transactions.map { try $0.purchase(signed: 45) }
+                    return Entitlements(trustingStored: purchases, at: day(45))
+                }
+                let refunded = try decided([basic, gold, marked, later]).codes
+                #expect(
+                    refunded == ["1": "upgraded", "2": "revoked", "3": "upgraded", "4": "upgraded", "5": "active"])
+                var kept = gold
+                kept.revoked = nil
+                #expect(try decided([basic, kept, marked, more]).subscriptions.map(\.seats) == [11])
+            }
+        }
+    }
+
+    @Test func `a renewal that began was upgraded at the upgrade, also if one transaction was signed before its start`()
+        throws
+    {
+        let early = try Transaction.seats("3", 30..<60, 3, reason: .seatAddition).purchase(signed: 29.5)
+        var marked = Transaction.seats("4", 30..<60, 8, revoked: 40, reason: .seatAddition)
+        marked.isUpgraded = true
+        let purchases = try [
+            early, marked.purchase(signed: 41), Transaction.period("5", 40..<70, "gold").purchase(signed: 41),
+        ]
+        let decided = Entitlements(trustingStored: purchases, at: day(45))
+        #expect(decided.codes == ["3": "upgraded", "4": "upgraded", "5": "active"])
+        #expect(decided.items.prefix(2).allSatisfy { $0.access == .upgraded(at: day(40)) })
+        #expect(Entitlements(trustingStored: purchases, at: day(35)).codes["3"] == "active")
+    }
+
     @Test func `the end is that of what was not refunded`() throws {
         var (eight, three) = (Self.eight, Self.three)
         (eight.end, three.revoked) = (40, 15)
