@@ -117,8 +117,11 @@ package struct LifecycleState: Codable, Equatable, Sendable {
 extension Subscription {
     /// The period that was bought last, that no upgrade replaced, and that was not refunded before it began.
     var newestPeriod: Entitlements.Item {
-        periods.last { $0.purchase.isUpgraded != true && !$0.purchase.isRevokedBeforeStart }
-            ?? periods[periods.count - 1]
+        periods.last { item in
+            if case .upgraded = item.access { return false }
+            // The first of several transactions may be known only from before the upgrade.
+            return item.purchase.isUpgraded != true && !item.purchase.isRevokedBeforeStart
+        } ?? periods[periods.count - 1]
     }
 }
 

@@ -203,4 +203,32 @@ import Testing
             notified = following.notified
         }
     }
+
+    @Test func `the newest period is no cancelled renewal, whichever of its transactions is known from before`() throws
+    {
+        func seats(_ id: String, signed: Double, isUpgraded: Bool) throws -> VerifiedEvidence {
+            try Self.evidence(id, of: "1", from: 30, signed: signed) { builder in
+                builder.payload["isUpgraded"] = isUpgraded ? true : nil
+                builder.payload["quantity"] = 3
+                builder.payload["additionalTransactionReason"] = "SEAT_ADDITION"
+                builder.payload["multiSeatInfo"] = ["invitationManagement": "APPLE"]
+            }
+        }
+        for (stale, marked) in [("3", "4"), ("4", "3")] {
+            let ledger = MemoryLedger(notifiesLifecycles: true)
+            try ledger.redeem(
+                Self.evidence("1", of: "1", from: 0, signed: 29.6) { $0.payload["isUpgraded"] = true }, for: "anna",
+                at: day(29.6))
+            try ledger.redeem(
+                Self.evidence("2", of: "1", from: 29.5) { $0.productID = "gold" }, for: "anna", at: day(29.6))
+            try ledger.redeem(seats(stale, signed: 29.2, isUpgraded: false), for: "anna", at: day(29.6))
+            try ledger.redeem(seats(marked, signed: 45, isUpgraded: true), for: "anna", at: day(45))
+            try ledger.redeem(
+                Self.renewal(product: "gold", signed: 59.6, ends: 59.5) {
+                    ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled)
+                }, for: "anna", at: day(59.6))
+            let ended = try #require(ledger.events.last { $0.lifecycle != nil })
+            #expect(ended.kind == .expired && ended.productID == "gold")
+        }
+    }
 }

@@ -331,21 +331,27 @@ struct Periods {
 
             init(_ product: UTF8Bytes, _ date: Instant) { (self.product, second) = (product, date.secondsSince1970) }
         }
+        /// The last period that began, and the last one of a product other than its own.
+        struct Begun {
+            var last: Int?
+            var lastOther: Int?
+        }
         /// The transactions of one renewal. Some may be known only from before the upgrade that cancelled it.
         struct Renewal {
             let start: Second
-            /// The last period before it that began.
-            let previous: Int?
+            let before: Begun
             var isCancelled = false
         }
         var startsByEnd: [Second: Instant] = [:]
-        var previous: Int?
+        var begun = Begun()
         var renewal: Renewal?
         for index in subscription {
             let period = periods[index]
             let start = Second(period.product, period.start)
-            var current = renewal.flatMap { $0.start == start ? $0 : nil } ?? Renewal(start: start, previous: previous)
-            if period.isUpgraded, let other = current.previous, periods[other].product != period.product,
+            var current = renewal.flatMap { $0.start == start ? $0 : nil } ?? Renewal(start: start, before: begun)
+            // The customer can have returned from the upgrade before the renewal would have begun.
+            let isOther = current.before.last.map { periods[$0].product != period.product } ?? false
+            if period.isUpgraded, let other = isOther ? current.before.last : current.before.lastOther,
                 let renewed = startsByEnd[start],
                 renewed < periods[other].start, periods[other].start < period.start,
                 periods[other].expires.map({ $0 > period.start }) ?? false
@@ -354,7 +360,12 @@ struct Periods {
             }
             let neverBegan = periods[index].neverBegan
             if neverBegan, period.isUpgraded { current.isCancelled = true }
-            if current.isCancelled { previous = current.previous } else if !neverBegan { previous = index }
+            if current.isCancelled {
+                begun = current.before
+            } else if !neverBegan {
+                if let last = begun.last, periods[last].product != period.product { begun.lastOther = last }
+                begun.last = index
+            }
             renewal = current
             if let expires = period.expires { startsByEnd[Second(period.product, expires)] = period.start }
         }

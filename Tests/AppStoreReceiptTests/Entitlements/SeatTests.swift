@@ -266,7 +266,28 @@ import Testing
                 var kept = gold
                 kept.revoked = nil
                 #expect(try decided([basic, kept, marked, more]).subscriptions.map(\.seats) == [11])
+                // It replaces nothing that renews later.
+                let renewed = Transaction.period("7", 59.5..<89.5, "gold", isUpgraded: true)
+                let platinum = Transaction.period("8", 70..<100, "platinum")
+                let later = try [early] + [basic, kept, marked, renewed, platinum].map { try $0.purchase(signed: 75) }
+                #expect(Entitlements(trustingStored: later, at: day(65)).codes["7"] == "active")
             }
+        }
+    }
+
+    @Test func `a renewal stays cancelled if the customer returned from the upgrade before it would have begun`()
+        throws
+    {
+        let basic = Transaction.period("1", 0..<30, isUpgraded: true)
+        let renewal = Transaction.period("4", 30..<60, isUpgraded: true)
+        let back = Transaction.seats("5", 29.8..<59.8, 8, reason: .seatAddition)
+        for gold in [
+            Transaction.period("2", 29.5..<59.5, "gold", isUpgraded: true),
+            .period("2", 29.5..<59.5, "gold", revoked: 29.8, isUpgraded: true),
+        ] {
+            let decided = try entitlements([basic, gold, back, renewal], at: 45)
+            #expect(decided.codes == ["1": "upgraded", "2": "upgraded", "4": "upgraded", "5": "active"])
+            #expect(decided.subscriptions.map(\.seats) == [8])
         }
     }
 
