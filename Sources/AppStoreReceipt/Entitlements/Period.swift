@@ -56,6 +56,9 @@ struct Period {
             || upgradeSigned.map { $0 <= start } ?? false
     }
 
+    /// Whether it is a renewal that an upgrade cancelled before it began.
+    var isCancelledRenewal: Bool { replacedBeforeStart != nil || isUpgraded && neverBegan }
+
     var isUpgraded: Bool { upgradeSigned != nil }
 
     /// The date Apple refunded or revoked the purchase, which takes it back even if it had ended before; `distantPast`
@@ -135,7 +138,7 @@ extension Period {
         transactions = bought.flatMap(\.transactions).sorted()
         upgradeSigned = bought.compactMap(\.upgradeSigned).min()
         replacedBeforeStart =
-            bought.lazy.filter { $0.isUpgraded && $0.neverBegan }
+            bought.lazy.filter { $0.isCancelledRenewal }
             .map { $0.replacedBeforeStart ?? $0.revoked ?? .distantPast }.min()
         let revocations = bought.compactMap(\.revoked)
         revoked = revocations.count == bought.count ? revocations.max() : nil

@@ -250,8 +250,7 @@ struct Periods {
         for subscription in subscriptions {
             markRenewalsReplacedBeforeStart(in: subscription)
             let buyers = subscription.filter { periods[$0].purchase.isOfBuyer }
-            let cancelled = Set(
-                buyers.map { periods[$0] }.filter { $0.isUpgraded && $0.neverBegan }.map(renewalKey))
+            let cancelled = Set(buyers.map { periods[$0] }.filter(\.isCancelledRenewal).map(renewalKey))
             var additions: [Key: SeatAdditions] = [:]
             var product: UTF8Bytes?
             var change = 0
@@ -328,8 +327,6 @@ struct Periods {
         struct Second: Hashable {
             let product: UTF8Bytes
             let second: Int64
-
-            init(_ product: UTF8Bytes, _ date: Instant) { (self.product, second) = (product, date.secondsSince1970) }
         }
         /// The last period that began, and the last one of a product other than its own.
         struct Begun {
@@ -342,39 +339,41 @@ struct Periods {
             let before: Begun
             var isCancelled = false
         }
-        var startsByEnd: [Second: Instant] = [:]
+        /// By the second alone: a renewal can be of another product than the period that it renews.
+        var startsByEnd: [Int64: Instant] = [:]
         var begun = Begun()
         var renewal: Renewal?
         for index in subscription {
             let period = periods[index]
-            let start = Second(period.product, period.start)
+            let start = Second(product: period.product, second: period.start.secondsSince1970)
             var current = renewal.flatMap { $0.start == start ? $0 : nil } ?? Renewal(start: start, before: begun)
             // The customer can have returned from the upgrade before the renewal would have begun.
             let isOther = current.before.last.map { periods[$0].product != period.product } ?? false
-            if period.isUpgraded, let other = isOther ? current.before.last : current.before.lastOther,
-                let renewed = startsByEnd[start],
+            if let other = isOther ? current.before.last : current.before.lastOther,
+                // What was signed before the upgrade cannot say that it is cancelled.
+                period.isUpgraded || period.expiresSigned < periods[other].start,
+                let renewed = startsByEnd[start.second],
                 renewed < periods[other].start, periods[other].start < period.start,
                 periods[other].expires.map({ $0 > period.start }) ?? false
             {
                 periods[index].replacedBeforeStart = periods[other].start
             }
-            let neverBegan = periods[index].neverBegan
-            if neverBegan, period.isUpgraded { current.isCancelled = true }
+            if periods[index].isCancelledRenewal { current.isCancelled = true }
             if current.isCancelled {
                 begun = current.before
-            } else if !neverBegan {
+            } else if !periods[index].neverBegan {
                 if let last = begun.last, periods[last].product != period.product { begun.lastOther = last }
                 begun.last = index
             }
             renewal = current
-            if let expires = period.expires { startsByEnd[Second(period.product, expires)] = period.start }
+            if let expires = period.expires { startsByEnd[expires.secondsSince1970] = period.start }
         }
     }
 
     private func replacement(of index: Int, next: Int?, nextOther: Int?) -> Instant? {
         let period = periods[index]
         // The upgrade replaced it, whatever was bought later.
-        if period.isUpgraded, period.neverBegan { return period.revoked ?? .distantPast }
+        if period.isCancelledRenewal { return period.revoked ?? .distantPast }
         func start(_ next: Int?) -> Instant? {
             guard let next, let expires = period.expires, periods[next].start < expires else { return nil }
             return periods[next].start
@@ -492,7 +491,10 @@ struct Periods {
         let order = leftOut.isEmpty ? subscriptions[index] : subscriptions[index].filter { !leftOut.contains($0) }
         func item(_ period: Int) -> Entitlements.Item { items[periods[period].transactions[0]] }
         let begun = order.filter { moment.hasBegun(periods[$0].start) }
-        guard let current = begun.last(where: { item($0).access.givesAccess }) ?? begun.last else { return nil }
+        guard
+            let current = begun.last(where: { item($0).access.givesAccess })
+                ?? begun.last(where: { !periods[$0].isCancelledRenewal }) ?? begun.last
+        else { return nil }
         let period = periods[current]
         // A receipt does not name the owner: another period can show that all are a member's.
         let isOfBuyer = order.allSatisfy { periods[$0].transactions.allSatisfy { transactions[$0].purchase.isOfBuyer } }

@@ -28,10 +28,17 @@ struct PurchaseOrder {
 /// texts decide, without the price. The longer text of renewal information counts, at last with its price: an earlier
 /// version of this library stored fewer values.
 struct SignatureOrder {
+    private struct Text {
+        /// 0 for purchases, whose texts are not ordered by length.
+        var length = 0
+        let deciding: [UInt8]
+        /// The text with the price, if it is ordered.
+        var whole: [UInt8] = []
+    }
+
     private let values: (Instant, Int64, Int64, Int64, Int64, Int64)
-    private let text: [UInt8]
-    /// The text with the price, if it is ordered.
-    private var whole: [UInt8] = []
+    /// Writes the text, which few comparisons need.
+    private let text: () -> Text
 
     init(_ purchase: Purchase) {
         values = (
@@ -39,27 +46,33 @@ struct SignatureOrder {
             purchase.isUpgraded == true ? 1 : 0,
             (purchase.expiresDate ?? .distantPast).millisecondsSince1970, purchase.purchaseDate.millisecondsSince1970
         )
-        var deciding = purchase
-        deciding.takePrice(of: nil)
-        text = deciding.text
+        text = {
+            var deciding = purchase
+            deciding.takePrice(of: nil)
+            return Text(deciding: deciding.text)
+        }
     }
 
     init(_ renewal: SubscriptionRenewal) {
-        var deciding = renewal
-        (deciding.renewalPrice, deciding.currency) = (nil, nil)
-        (text, whole) = (deciding.text, renewal.text)
         values = (
             renewal.signedDate, (renewal.gracePeriodExpiresDate ?? .distantPast).millisecondsSince1970,
-            renewal.autoRenewStatus?.rawValue ?? -1, (renewal.renewalDate ?? .distantPast).millisecondsSince1970,
-            Int64(text.count), 0
+            renewal.autoRenewStatus?.rawValue ?? -1, (renewal.renewalDate ?? .distantPast).millisecondsSince1970, 0, 0
         )
+        text = {
+            var deciding = renewal
+            (deciding.renewalPrice, deciding.currency) = (nil, nil)
+            let text = deciding.text
+            return Text(length: text.count, deciding: text, whole: renewal.text)
+        }
     }
 
     static func < (lhs: Self, rhs: Self) -> Bool {
         if lhs.values != rhs.values { return lhs.values < rhs.values }
-        if lhs.text != rhs.text { return lhs.text.lexicographicallyPrecedes(rhs.text) }
-        return lhs.whole.count == rhs.whole.count
-            ? lhs.whole.lexicographicallyPrecedes(rhs.whole) : lhs.whole.count < rhs.whole.count
+        let (left, right) = (lhs.text(), rhs.text())
+        if left.length != right.length { return left.length < right.length }
+        if left.deciding != right.deciding { return left.deciding.lexicographicallyPrecedes(right.deciding) }
+        return left.whole.count == right.whole.count
+            ? left.whole.lexicographicallyPrecedes(right.whole) : left.whole.count < right.whole.count
     }
 }
 

@@ -327,6 +327,8 @@ import Testing
                     .period("4", 29.5..<60, "ultra", revoked: 29.2),
                 ], 29
             ),
+            // The renewal was of another product than the renewed period.
+            ([.period("1", 0..<30, "gold"), .period("2", 29.5..<59.5, "premium")], 29.5),
             // No upgrade: the same product, from the start of the renewed period, from that of the renewal, ended by
             // then.
             ([.period("1", 0..<30), .period("2", 29..<59)], nil),

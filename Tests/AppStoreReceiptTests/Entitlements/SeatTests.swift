@@ -306,6 +306,18 @@ import Testing
         #expect(Entitlements(trustingStored: purchases, at: day(35)).codes["3"] == "active")
     }
 
+    @Test func `a renewal known only from before an upgrade does not divide the seats of the upgrade`() throws {
+        var (gold, added) = (Transaction.seats("2", 29.5..<59.5, 8), Transaction.seats("5", 40..<59.5, 3))
+        (gold.product, added.product, added.reason) = ("gold", "gold", .seatAddition)
+        let purchases = try [
+            Transaction.seats("1", 0..<30, 8).purchase(signed: 20), gold.purchase(signed: 41),
+            Transaction.seats("3", 30..<60, 8).purchase(signed: 29.2), added.purchase(signed: 41),
+        ]
+        let decided = Entitlements(trustingStored: purchases, at: day(45))
+        #expect(decided.codes == ["1": "upgraded", "2": "active", "3": "upgraded", "5": "active"])
+        #expect(decided.subscriptions.map(\.seats) == [11])
+    }
+
     @Test func `the end is that of what was not refunded`() throws {
         var (eight, three) = (Self.eight, Self.three)
         (eight.end, three.revoked) = (40, 15)

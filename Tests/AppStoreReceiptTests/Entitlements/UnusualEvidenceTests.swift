@@ -111,6 +111,41 @@ import Testing
         }
     }
 
+    /// Apple sends a renewal when it charges, and may never send it again.
+    @Test(arguments: [(29.2, true), (29.5, false), (29.6, false)])
+    func `a renewal that was last signed before an upgrade is cancelled by it`(signed: Double, isCancelled: Bool) throws
+    {
+        for renewed in ["basic", "silver"] {
+            let purchases = try [
+                Transaction.period("1", 0..<30).purchase(signed: 20),
+                Transaction.period("2", 29.5..<59.5, "premium").purchase(signed: 29.5),
+                Transaction.period("3", 30..<60, renewed).purchase(signed: signed),
+            ]
+            for order in permutations(purchases) {
+                let codes = Entitlements(trustingStored: order, at: day(45)).codes
+                #expect(
+                    codes
+                        == (isCancelled
+                            ? ["1": "upgraded", "2": "active", "3": "upgraded"]
+                            : ["1": "upgraded", "2": "upgraded", "3": "active"]))
+            }
+        }
+    }
+
+    @Test func `a renewal that an upgrade cancelled is never the current period`() throws {
+        for (revoked, asked) in [(nil, 65), (33, 45)] as [(Double?, Double)] {
+            for isUpgraded in [true, false] {
+                let purchases = try [
+                    Transaction.period("1", 0..<30, isUpgraded: true).purchase(signed: 45),
+                    Transaction.period("2", 29.5..<59.5, "premium", revoked: revoked).purchase(signed: 45),
+                    Transaction.period("3", 30..<60, isUpgraded: isUpgraded).purchase(signed: isUpgraded ? 45 : 29.2),
+                ]
+                let entitlements = Entitlements(trustingStored: purchases, at: day(asked))
+                #expect(entitlements.subscriptions.map(\.currentPeriod.transactionID) == ["2"])
+            }
+        }
+    }
+
     @Test func `renewal information that was signed together decides alike in every order`() throws {
         let purchase = try Transaction.period("1", 0..<30).purchase()
         let renewals = ["basic", "premium"].map { product in
