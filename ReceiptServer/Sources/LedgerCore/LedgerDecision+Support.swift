@@ -73,6 +73,16 @@ extension LedgerDecision {
         }
     }
 
+    /// Gives what an account owns, or was granted, a name that nobody has, and notifies nobody (R13).
+    package mutating func forget(_ account: String, as name: String) {
+        for lineage in lineages.with(numbers) {
+            if lineage.isOwned(by: account) { lineages.byID[lineage.id]?.owner?.account = name }
+            for (key, grant) in lineage.grants where grant.account.hasSameBytes(as: account) {
+                lineages.byID[lineage.id]?.grants[key]?.account = name
+            }
+        }
+    }
+
     private mutating func transfer(_ grant: Grant, to other: String) {
         var (taken, given) = (grant, grant)
         (taken.quantity, taken.seats, given.account) = (0, nil, other)

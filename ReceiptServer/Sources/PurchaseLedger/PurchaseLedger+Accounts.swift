@@ -133,25 +133,24 @@ extension PurchaseLedger {
     public func deleteAccount(_ account: String, at now: Instant = .now) throws(LedgerError) -> String {
         try LedgerText.check(account, "account")
         let name = "forgotten-\(policy.surroundings.makeID())"
-        let isKnown = try store.write { (connection) throws(LedgerError) in
+        let isKnown = try store.write { [policy] (connection) throws(LedgerError) in
             try connection.lockAccount(account, .exclusive)
             // Waits for transactions that are about to write the name. Later ones no longer find it.
             let lineages = "SELECT id FROM families WHERE id IN (\(Self.lineagesOfAccount)) ORDER BY id"
-            func ids(_ statement: String) throws(LedgerError) -> Set<Int64> {
-                var ids: Set<Int64> = []
-                for row in try connection.run(statement, [.text(account)]) { ids.insert(try row.integer(0)) }
-                return ids
+            func ids(_ statement: String) throws(LedgerError) -> [Int64] {
+                try connection.run(statement, [.text(account)]).map { (row) throws(LedgerError) in try row.integer(0) }
             }
             let locked = try ids(lineages + connection.dialect.rowLock)
             // From now on, no token makes the account an owner.
             let tokens = try connection.lockTokens(of: account)
             // Meanwhile, a lineage was joined with another, or became the account's by a token.
-            guard try ids(lineages).isSubset(of: locked) else { throw .conflict }
-            var isKnown = !tokens.isEmpty
-            if isKnown { try connection.retireTokens(of: account, as: name, at: now) }
+            guard try Set(ids(lineages)).isSubset(of: locked) else { throw .conflict }
+            var isKnown = !tokens.isEmpty || !locked.isEmpty
+            var loader = LineageLoader(connection: connection, submissions: [Submission()], policy: policy, now: now)
+            (loader.numbers, loader.isWhole, loader.readsTokens) = (locked, true, false)
+            _ = try loader.settle(.support) { (decision, _) throws(LedgerError) in decision.forget(account, as: name) }
+            if !tokens.isEmpty { try connection.retireTokens(of: account, as: name, at: now) }
             for statement in [
-                "UPDATE families SET account = $2 WHERE account = $1 RETURNING 1",
-                "UPDATE grants SET account = $2 WHERE account = $1 RETURNING 1",
                 "UPDATE transfers SET from_account = $2 WHERE from_account = $1 RETURNING 1",
                 "UPDATE transfers SET to_account = $2 WHERE to_account = $1 RETURNING 1",
                 "UPDATE acts SET account = $2, idempotency_key = NULL, request = NULL WHERE account = $1 RETURNING 1",

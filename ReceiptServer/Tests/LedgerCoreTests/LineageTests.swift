@@ -42,6 +42,13 @@ import Testing
         ledger.transfer(from: "anna", to: "ben", at: day(5))
         #expect(ledger.lineages.byID.values.map { $0.owner?.account } == ["ben"])
         #expect(accounts() == ["ben", "dora", "ben"])
+        // So does its deletion.
+        ledger.forget("dora", as: "gone", at: day(6))
+        #expect(ledger.lineages.byID.values.map { $0.owner?.account } == ["ben"])
+        #expect(accounts() == ["ben", "gone", "ben"])
+        ledger.forget("ben", as: "nobody", at: day(7))
+        #expect(ledger.lineages.byID.values.map { $0.owner?.account } == ["nobody"])
+        #expect(accounts() == ["nobody", "gone", "nobody"])
     }
 
     @Test func `a transaction is another in another environment, in another app, and with another id`() {

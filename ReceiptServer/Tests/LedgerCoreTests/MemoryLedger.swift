@@ -93,12 +93,23 @@ final class MemoryLedger {
         from account: String, to other: String, moving tokens: [AppAccountToken] = [], at now: Instant
     ) {
         for token in tokens { lineages.holders?[token] = TokenHolder(account: other, isRetired: false) }
-        let concerned = lineages.byID.values.filter { lineage in
-            lineage.isOwned(by: account) || lineage.grants.values.contains { $0.account.hasSameBytes(as: account) }
-        }
-        decide(Submission(), about: concerned.map(\.id).sorted(), .transfer, at: now) {
+        decide(Submission(), about: numbers(of: account), .transfer, at: now) {
             $0.transfer(from: account, to: other, reason: "test", moving: tokens)
         }
+    }
+
+    /// Deletes an account.
+    func forget(_ account: String, as name: String, at now: Instant) {
+        lineages.holders = lineages.holders?.mapValues { holder in
+            holder.account.hasSameBytes(as: account) ? TokenHolder(account: name, isRetired: true) : holder
+        }
+        decide(Submission(), about: numbers(of: account), .support, at: now) { $0.forget(account, as: name) }
+    }
+
+    private func numbers(of account: String) -> [Int64] {
+        lineages.byID.values.filter { lineage in
+            lineage.isOwned(by: account) || lineage.grants.values.contains { $0.account.hasSameBytes(as: account) }
+        }.map(\.id).sorted()
     }
 
     /// Records what was granted without evidence.

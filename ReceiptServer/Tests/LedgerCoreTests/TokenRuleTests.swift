@@ -4,8 +4,8 @@ import AppStoreReceiptTesting
 import LedgerModels
 import Testing
 
-/// The rules about tokens, by their numbers in `ORDERS.md`. Those about orders, transfers of open orders and deleted
-/// accounts' names need tables: `OrderRuleTests` has them.
+/// The rules about tokens, by their numbers in `ORDERS.md`. Those about orders and transfers of open orders need
+/// tables: `OrderRuleTests` has them.
 @Suite struct TokenRuleTests {
     private static let annas = AppAccountToken("6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a01")!
     private static let bens = AppAccountToken("6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a02")!
@@ -71,6 +71,29 @@ import Testing
         #expect(late.grants.map(\.account) == ["anna"])
         #expect(late.events.map(\.kind) == [.granted, .conflict])
         #expect(late.effects.notices.tokenConflicts.count == 1)
+    }
+
+    @Test func `R13: a deleted account's purchases and tokens are nobody's, and nobody is notified`() throws {
+        var history = history(Self.annas)
+        let bought = history.buyConsumable("coins", at: day(0))
+        let later = history.buyConsumable("coins", at: day(3))
+        history.appAccountToken = Self.bens.description
+        let other = history.buyConsumable("coins", at: day(0))
+        let ledger = ledger()
+        for (transaction, account) in [(bought, "anna"), (other, "ben")] {
+            let evidence = try history.evidence(transaction, signedAt: day(1))
+            #expect(ledger.redeem(evidence, for: account, at: day(1)) == [.granted])
+        }
+        let count = ledger.events.count
+        ledger.forget("anna", as: "forgotten", at: day(2))
+        #expect(ledger.events.count == count)
+        #expect(ledger.grants.map(\.account).sorted() == ["ben", "forgotten"])
+        for account in ["anna", "ben"] {
+            for transaction in [bought, later] {
+                let evidence = try history.evidence(transaction, signedAt: day(4))
+                #expect(ledger.redeem(evidence, for: account, at: day(4)) == [.belongsToAnother])
+            }
+        }
     }
 
     @Test(arguments: [(0, .granted), (5, .tokenMissing), (6, .tokenMissing)] as [(Double, Outcome)])

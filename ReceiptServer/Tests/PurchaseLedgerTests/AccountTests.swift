@@ -154,7 +154,16 @@ import Testing
             let coins = history.buyConsumable("coins", at: day(0))
             let evidence = try history.evidence(coins, signedAt: day(1))
             #expect(try ledger.outcomes(evidence, for: "anna", key: "k", at: day(1)) == [.granted])
+            func changes() throws -> [Instant] {
+                try ledger.store.read { (connection) throws(LedgerError) in
+                    try connection.run("SELECT changed_at FROM grants").map { (row) throws(LedgerError) in
+                        try row.date(0)
+                    }
+                }
+            }
+            let changed = try changes()
             let name = try ledger.deleteAccount("anna")
+            #expect(try changes() == changed)
             for table in ["families", "grants", "answers", "outbox", "accounts"] {
                 let rows = try ledger.store.read { (connection) throws(LedgerError) in
                     try connection.run("SELECT 1 FROM \(table) WHERE account = 'anna'")

@@ -212,7 +212,15 @@ struct LineageWriter {
             run("DELETE FROM grants WHERE \(Self.isKey)", key.columns)
             before[key] = nil
         }
-        let changed = flattened(decided, \.grants).filter { before[$0.key] == nil || $0.value.changedAt != nil }
+        let grants = flattened(decided, \.grants)
+        let changed = grants.filter { before[$0.key] == nil || $0.value.changedAt != nil }
+        // The account was deleted. Nothing else of its grants changed.
+        let renamed = grants.filter { key, grant in
+            grant.changedAt == nil && before[key].map { !$0.account.hasSameBytes(as: grant.account) } ?? false
+        }
+        for (key, grant) in renamed.sorted(by: { $0.key < $1.key }) {
+            run("UPDATE grants SET account = $4 WHERE \(Self.isKey)", key.columns + [.text(grant.account)])
+        }
         let (gaveNoAccess, giveNoAccess) = (Self.withoutAccess(stored), Self.withoutAccess(decided))
         for key in gaveNoAccess.symmetricDifference(giveNoAccess).sorted() where before[key] != nil {
             run(
