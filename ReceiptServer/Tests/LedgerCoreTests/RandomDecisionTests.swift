@@ -8,15 +8,18 @@ import Testing
 
 /// Random histories in memory, each in hundreds of orders. With a database, only a few fit into the same time.
 @Suite struct RandomDecisionTests {
-    @Test func `decisions are those of a simple model, in any order of what arrives`() throws {
-        var generator = SeededGenerator()
-        for customer in 1...Sampling.count("decision-histories") {
+    /// Two parts, which run in parallel.
+    @Test(arguments: 1...2)
+    func `decisions are those of a simple model, in any order of what arrives`(part: Int) throws {
+        var generator = SeededGenerator("decisions, part \(part)")
+        for customer in stride(from: part, through: Sampling.count("decision-histories"), by: 2) {
             let history = PurchaseHistory.random(customer: customer, using: &generator)
             var evidence = try history.verifiedNotifications(through: day(300)).map(VerifiedEvidence.notification)
             for date in stride(from: 0.0, through: 120, by: 15) {
                 evidence.append(try history.randomEvidence(before: date + 1, using: &generator))
             }
             for _ in 0..<Sampling.count("decision-orders") { compare(evidence, using: &generator) }
+            if Sampling.extent == .long { print("decisions: \(customer) customers") }
         }
     }
 

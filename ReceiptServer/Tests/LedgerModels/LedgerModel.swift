@@ -5,6 +5,8 @@ package import LedgerCore
 package struct LedgerModel {
     private var purchases: [Purchase] = []
     private var renewals: [SubscriptionRenewal] = []
+    /// The owners of transactions that were assigned to members of a group. A member's lineage is not the buyer's.
+    private var members: [String: String] = [:]
     /// The account that submitted each transaction first, in that order.
     private var claims: [(transaction: String, account: String)] = []
     /// By transaction.
@@ -19,9 +21,10 @@ package struct LedgerModel {
     }
 
     package mutating func record(_ evidence: VerifiedEvidence, at now: Instant) {
-        purchases += evidence.purchases.map(\.purchase)
+        let new = evidence.purchases.map(\.purchase)
+        add(new)
         renewals += evidence.renewals.map(\.renewal)
-        settle(preferring: evidence, at: now)
+        settle(preferring: new, at: now)
     }
 
     /// Applies what is due. A period that is about to begin waits until it begins.
@@ -34,23 +37,18 @@ package struct LedgerModel {
 
     /// Whether a period begins within the clock allowance. Then another due date of its lineage may grant it already.
     package func hasPeriodAboutToBegin(at now: Instant) -> Bool {
-        func isGrantable(_ clockAllowance: Duration) -> [Bool] {
-            Entitlements(
-                trustingStored: purchases, renewals: renewals, at: now, clockAllowance: clockAllowance
-            ).items.map(\.access.isGrantable)
-        }
-        return isGrantable(.zero) != isGrantable(.seconds(300))
+        purchases.contains { now < $0.purchaseDate && $0.purchaseDate <= now + .seconds(300) }
     }
 
     package mutating func redeem(_ evidence: VerifiedEvidence, for account: String, at now: Instant) -> [Outcome] {
-        purchases += evidence.purchases.map(\.purchase)
-        for purchase in evidence.purchases where owner(of: purchase.transactionID) == nil {
+        let new = evidence.purchases.map(\.purchase)
+        add(new)
+        for purchase in new where owner(of: purchase.transactionID) == nil {
             claims.append((purchase.transactionID, account))
         }
         let before = Set(grants.keys)
-        settle(preferring: evidence, at: now)
-        let items = Entitlements(trustingStored: purchases, renewals: renewals, at: now).items
-        return evidence.purchases.map { purchase in
+        let items = settle(preferring: new, at: now)
+        return new.map { purchase in
             let id = purchase.transactionID
             guard let item = items.first(where: { $0.transactionID == id }) else { return .undetermined }
             let same = items.filter { $0.firstTransactionID == item.firstTransactionID }.map(\.transactionID)
@@ -76,10 +74,17 @@ package struct LedgerModel {
             trustingStored: purchases.filter { owner(of: $0.transactionID) == account }, renewals: renewals, at: date)
     }
 
+    private mutating func add(_ new: [Purchase]) {
+        purchases += new
+        for purchase in new where purchase.ownershipType == .assigned && members[purchase.transactionID] == nil {
+            members[purchase.transactionID] = purchase.appTransactionID ?? purchase.transactionID
+        }
+    }
+
     /// The account of the first claim in the lineage of a transaction.
     private func owner(of transaction: String) -> String? {
-        let member = member(of: transaction)
-        let purchases = purchases.filter { self.member(of: $0.transactionID) == member }
+        let member = members[transaction]
+        let purchases = purchases.filter { members[$0.transactionID] == member }
         var lineage: Set<String> = [transaction]
         var count = 0
         while lineage.count != count {
@@ -91,21 +96,17 @@ package struct LedgerModel {
                 if !lineage.isDisjoint(with: ids) { lineage.formUnion(ids) }
             }
         }
-        return claims.first { self.member(of: $0.transaction) == member && lineage.contains($0.transaction) }?.account
+        return claims.first { members[$0.transaction] == member && lineage.contains($0.transaction) }?.account
     }
 
-    /// The owner of a transaction, if it was assigned to a member of a group. A member's lineage is not the buyer's.
-    private func member(of transaction: String) -> String? {
-        purchases.first { $0.transactionID == transaction && $0.ownershipType == .assigned }
-            .map { $0.appTransactionID ?? $0.transactionID }
-    }
-
-    private mutating func settle(preferring evidence: VerifiedEvidence, at now: Instant) {
+    @discardableResult
+    private mutating func settle(preferring new: [Purchase], at now: Instant) -> [Entitlements.Item] {
         let items = Entitlements(trustingStored: purchases, renewals: renewals, at: now).items
-        let submitted = Set(evidence.transactionIDs)
+        let submitted = Set(new.map(\.transactionID))
         // Only what the evidence is about can change: time alone grants nothing.
-        let touched = Set(evidence.purchases.map { lineage(of: $0.transactionID, items) })
+        let touched = Set(submitted.map { lineage(of: $0, items) })
         settle(items.filter { touched.contains(lineage(of: $0.transactionID, items)) }, preferring: submitted)
+        return items
     }
 
     private mutating func settle(_ items: [Entitlements.Item], preferring submitted: Set<String>) {
@@ -129,7 +130,7 @@ package struct LedgerModel {
     private func lineage(of transaction: String, _ items: [Entitlements.Item]) -> [String?] {
         [
             items.first { $0.transactionID == transaction }?.originalTransactionID ?? transaction,
-            member(of: transaction),
+            members[transaction],
         ]
     }
 }
