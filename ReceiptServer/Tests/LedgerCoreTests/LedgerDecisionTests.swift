@@ -165,6 +165,18 @@ import Testing
         #expect(ledger.state == ledger.stateByEvents)
     }
 
+    @Test func `what was revoked is notified once, whatever else Apple signs of it`() throws {
+        let ledger = MemoryLedger()
+        var builder = period("1", of: "1", from: 0, signed: 1)
+        #expect(try ledger.redeem(Minted.evidence(builder), for: "anna", at: day(1)) == [.granted])
+        builder.revocationReason = .other
+        for revoked in [5.0, 7] {
+            (builder.revocationDate, builder.signedDate) = (day(revoked), day(revoked))
+            try ledger.record(Minted.evidence(builder), at: day(revoked))
+        }
+        #expect(ledger.events.map(\.kind) == [.granted, .revoked])
+    }
+
     // MARK: Evidence
 
     @Test func `new evidence never takes the number of what it displaces`() throws {

@@ -239,6 +239,36 @@ import Testing
         #expect(transferring.lineages.byID[1]?.division?.areTokensNoted == false)
     }
 
+    @Test func `a part waits for a sale, tokens for a deleted account, and contradicting evidence ends a division`()
+        throws
+    {
+        let token = AppAccountToken("6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a01")!
+        func decided(_ original: String = "1", forSale: [String]? = nil) throws -> Lineages {
+            var builder = period("1", of: "1", from: 0)
+            builder.appAccountToken = token.description
+            let submission = Submission(try Minted.evidence(builder))
+            var lineage = Lineage(id: 1)
+            lineage.division = Division(original: UTF8Bytes(original), areTokensNoted: true, Division.Rows())
+            lineage.owner = Lineage.Ownership(account: "anna", claimedAt: day(0), order: .number(1), basis: .lasting)
+            var lineages = Lineages()
+            lineages.byID[1] = lineage
+            for key in submission.keys { lineages.identifiers[key] = 1 }
+            lineages.holders = [token: TokenHolder(account: "deleted", isRetired: true)]
+            var decision = LedgerDecision(
+                submission, about: [1], in: lineages, MemoryLedger(forSale: forSale).rules, .redeem, at: day(1))
+            decision.settle()
+            return decision.lineages
+        }
+        for (forSale, isWaiting) in [(nil, false), (["other"], true)] as [([String]?, Bool)] {
+            let division = try #require(decided(forSale: forSale).byID[1]?.division)
+            #expect(!division.areTokensNoted)
+            let changes = division.rows?.parts.values.map(\.changesAt)
+            #expect((changes == [Instant.distantPast.millisecondsSince1970]) == isWaiting)
+        }
+        let contradicted = try decided("9")
+        #expect(contradicted.structure.undivided == [1] && contradicted.byID[1]?.division == nil)
+    }
+
     @Test func `a period with a date that no calendar has divides nothing`() throws {
         let begin = try #require(Minted.evidence(period("1", of: "1", from: 0)).purchases.first?.purchase)
         #expect(SubscriptionPeriod([begin]) != nil)

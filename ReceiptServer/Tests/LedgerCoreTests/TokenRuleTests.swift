@@ -73,6 +73,16 @@ import Testing
         #expect(late.effects.notices.tokenConflicts.count == 1)
     }
 
+    @Test func `a token of another account counts, also of a period that is not for sale`() throws {
+        let ledger = ledger(forSale: ["gold"])
+        var first = period("1", of: "1", from: 0)
+        first.appAccountToken = Self.bens.description
+        let upgrade = period("2", of: "1", "gold", from: 5)
+        let purchases = try [first, upgrade].flatMap { try Minted.evidence($0).purchases }
+        let submission = Submission(purchases.map { SubmittedPurchase($0.purchase) })
+        #expect(ledger.redeem(submission, for: "anna", at: day(6)) == [.notForSale, .notYours])
+    }
+
     @Test func `R13: a deleted account's purchases and tokens are nobody's, and nobody is notified`() throws {
         var history = history(Self.annas)
         let bought = history.buyConsumable("coins", at: day(0))
