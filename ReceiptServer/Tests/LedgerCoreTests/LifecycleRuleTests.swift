@@ -7,29 +7,9 @@ import Testing
 /// Lifecycle events that would be false, stale or repeated. Those about notifications need a ledger that stores them:
 /// the suite of this name in `PurchaseLedgerTests` has them.
 @Suite struct LifecycleRuleTests {
-    private static func renewal(
-        of original: String = "1", product: String = "basic", signed: Double, ends: Double,
-        _ change: (inout JWSBuilder) -> Void = { _ in }
-    ) throws -> VerifiedEvidence {
-        var builder = JWSBuilder.renewalInfo(
-            productID: product, originalTransactionID: original, signedDate: day(signed))
-        builder.renewalDate = day(ends)
-        change(&builder)
-        return try Minted.evidence(builder)
-    }
-
-    private static func evidence(
-        _ id: String, of original: String, from start: Double, signed: Double? = nil,
-        _ change: (inout JWSBuilder) -> Void = { _ in }
-    ) throws -> VerifiedEvidence {
-        var builder = period(id, of: original, "basic", from: start, signed: signed)
-        change(&builder)
-        return try Minted.evidence(builder)
-    }
-
     @Test func `what ended before the account was granted anything is not notified, in any order`() throws {
-        let period = try Self.evidence("1", of: "1", from: 0, signed: 1)
-        let off = try Self.renewal(signed: 35, ends: 30) {
+        let period = try Minted.period("1", of: "1", from: 0, signed: 1)
+        let off = try Minted.renewal(signed: 35, ends: 30) {
             ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled)
         }
         var seen: [[String]] = []
@@ -47,17 +27,17 @@ import Testing
     @Test func `what Apple gave up on has not recovered, also if it was refunded`() throws {
         for isRefunded in [false, true] {
             let ledger = MemoryLedger(notifiesLifecycles: true)
-            try ledger.redeem(Self.evidence("1", of: "1", from: 0), for: "anna", at: day(0))
+            try ledger.redeem(Minted.period("1", of: "1", from: 0), for: "anna", at: day(0))
             try ledger.redeem(
-                Self.renewal(signed: 30, ends: 30) { $0.isInBillingRetryPeriod = true }, for: "anna", at: day(30))
+                Minted.renewal(signed: 30, ends: 30) { $0.isInBillingRetryPeriod = true }, for: "anna", at: day(30))
             if isRefunded {
                 try ledger.redeem(
-                    Self.evidence("1", of: "1", from: 0, signed: 40) {
+                    Minted.period("1", of: "1", from: 0, signed: 40) {
                         ($0.revocationDate, $0.revocationReason) = (day(40), .other)
                     }, for: "anna", at: day(40))
             }
             try ledger.redeem(
-                Self.renewal(signed: 90, ends: 30) {
+                Minted.renewal(signed: 90, ends: 30) {
                     ($0.isInBillingRetryPeriod, $0.autoRenewStatus, $0.expirationIntent) =
                         (false, .off, .billingError)
                 }, for: "anna", at: day(90))
@@ -69,21 +49,21 @@ import Testing
     @Test func `renewal information from before the newest period says nothing of it`() throws {
         let ledger = MemoryLedger(notifiesLifecycles: true)
         try ledger.redeem(
-            Self.renewal(signed: 31, ends: 30) { ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled) },
+            Minted.renewal(signed: 31, ends: 30) { ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled) },
             for: "zoe", at: day(31))
-        try ledger.redeem(Self.evidence("2", of: "1", from: 40), for: "anna", at: day(40))
+        try ledger.redeem(Minted.period("2", of: "1", from: 40), for: "anna", at: day(40))
         #expect(ledger.events.map(\.kind.rawValue) == ["granted"])
     }
 
     @Test func `a subscription can end twice, also if the period between is not known`() throws {
         let ledger = MemoryLedger(notifiesLifecycles: true)
-        try ledger.redeem(Self.evidence("1", of: "1", from: 0), for: "anna", at: day(0))
+        try ledger.redeem(Minted.period("1", of: "1", from: 0), for: "anna", at: day(0))
         try ledger.redeem(
-            Self.renewal(signed: 31, ends: 30) { ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled) },
+            Minted.renewal(signed: 31, ends: 30) { ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled) },
             for: "anna", at: day(31))
-        try ledger.redeem(Self.renewal(signed: 45, ends: 70), for: "anna", at: day(45))
+        try ledger.redeem(Minted.renewal(signed: 45, ends: 70), for: "anna", at: day(45))
         try ledger.redeem(
-            Self.renewal(signed: 71, ends: 70) { ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled) },
+            Minted.renewal(signed: 71, ends: 70) { ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled) },
             for: "anna", at: day(71))
         let kinds = ledger.events.map(\.kind.rawValue)
         #expect(kinds == ["granted", "cancelled", "expired", "uncancelled", "cancelled", "expired"], "\(kinds)")
@@ -91,15 +71,15 @@ import Testing
 
     @Test func `a period ends, also if the renewal was refunded before it began`() throws {
         let ledger = MemoryLedger(notifiesLifecycles: true)
-        try ledger.redeem(Self.evidence("1", of: "1", from: 0), for: "anna", at: day(0))
-        try ledger.redeem(Self.evidence("2", of: "1", from: 30, signed: 29.5), for: "anna", at: day(29.5))
+        try ledger.redeem(Minted.period("1", of: "1", from: 0), for: "anna", at: day(0))
+        try ledger.redeem(Minted.period("2", of: "1", from: 30, signed: 29.5), for: "anna", at: day(29.5))
         try ledger.redeem(
-            Self.evidence("2", of: "1", from: 30, signed: 29.8) {
+            Minted.period("2", of: "1", from: 30, signed: 29.8) {
                 ($0.revocationDate, $0.revocationReason) = (day(29.8), .other)
             }, for: "anna", at: day(29.8))
         for signed in [31.0, 61] {
             try ledger.redeem(
-                Self.renewal(signed: signed, ends: 30) {
+                Minted.renewal(signed: signed, ends: 30) {
                     ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled)
                 }, for: "anna", at: day(signed))
         }
@@ -109,23 +89,23 @@ import Testing
 
     @Test func `of two lineages of an account that turn out to be one, nothing is notified again`() throws {
         let ledger = MemoryLedger(notifiesLifecycles: true)
-        try ledger.redeem(Self.evidence("1", of: "1", from: 0), for: "anna", at: day(1))
-        try ledger.redeem(Self.evidence("2", of: "2", from: 30), for: "anna", at: day(31))
+        try ledger.redeem(Minted.period("1", of: "1", from: 0), for: "anna", at: day(1))
+        try ledger.redeem(Minted.period("2", of: "2", from: 30), for: "anna", at: day(31))
         try ledger.redeem(
-            Self.renewal(of: "2", signed: 32, ends: 60) { $0.autoRenewStatus = .off }, for: "anna", at: day(32))
+            Minted.renewal(of: "2", signed: 32, ends: 60) { $0.autoRenewStatus = .off }, for: "anna", at: day(32))
         #expect(ledger.events.map(\.kind.rawValue) == ["granted", "granted", "cancelled"])
         try ledger.redeem(
-            Self.evidence("2", of: "2", from: 30, signed: 33) { $0.payload["previousOriginalTransactionId"] = "1" },
+            Minted.period("2", of: "2", from: 30, signed: 33) { $0.payload["previousOriginalTransactionId"] = "1" },
             for: "anna", at: day(33))
         let kinds = ledger.events.map(\.kind.rawValue)
         #expect(kinds.count { $0 == "cancelled" } == 1, "\(kinds)")
     }
 
     @Test func `renewal information from before an upgrade says nothing of it, in any order`() throws {
-        let year = try Self.evidence("1", of: "1", from: 0) { $0.expiresDate = day(365) }
-        let off = try Self.renewal(signed: 5, ends: 365) { $0.autoRenewStatus = .off }
-        let rise = try Self.renewal(signed: 5, ends: 365) { $0.priceIncreaseStatus = .pending }
-        let upgrade = try Self.evidence("2", of: "1", from: 10) { $0.productID = "pro" }
+        let year = try Minted.period("1", of: "1", from: 0) { $0.expiresDate = day(365) }
+        let off = try Minted.renewal(signed: 5, ends: 365) { $0.autoRenewStatus = .off }
+        let rise = try Minted.renewal(signed: 5, ends: 365) { $0.priceIncreaseStatus = .pending }
+        let upgrade = try Minted.period("2", of: "1", from: 10) { $0.productID = "pro" }
         let expected = [
             ([year, off, upgrade], ["cancelled", "uncancelled", "product-change"]), ([year, upgrade, off], []),
             ([year, rise, upgrade], ["price-increase", "product-change"]), ([year, upgrade, rise], []),
@@ -139,11 +119,11 @@ import Testing
 
     @Test func `a renewal extends nothing, and Apple's extension of a period does`() throws {
         let ledger = MemoryLedger(notifiesLifecycles: true)
-        try ledger.redeem(Self.evidence("1", of: "1", from: 0), for: "anna", at: day(0))
-        try ledger.redeem(Self.evidence("2", of: "1", from: 30), for: "anna", at: day(30))
+        try ledger.redeem(Minted.period("1", of: "1", from: 0), for: "anna", at: day(0))
+        try ledger.redeem(Minted.period("2", of: "1", from: 30), for: "anna", at: day(30))
         #expect(ledger.events.map(\.kind.rawValue) == ["granted", "granted"])
         try ledger.redeem(
-            Self.evidence("2", of: "1", from: 30, signed: 31) { $0.expiresDate = day(65) }, for: "anna", at: day(31))
+            Minted.period("2", of: "1", from: 30, signed: 31) { $0.expiresDate = day(65) }, for: "anna", at: day(31))
         #expect(ledger.events.last?.kind == .renewalExtended)
     }
 
@@ -151,7 +131,7 @@ import Testing
         let ledger = MemoryLedger(notifiesLifecycles: true)
         for signed in [0.0, 1] {
             try ledger.redeem(
-                Self.evidence("1", of: "1", from: 0, signed: signed) {
+                Minted.period("1", of: "1", from: 0, signed: signed) {
                     ($0.ownershipType, $0.expiresDate) = (.familyShared, day(30 + signed))
                 }, for: "anna", at: day(signed))
         }
@@ -161,10 +141,10 @@ import Testing
     @Test func `what was cancelled ends with its period, and what was refunded does not end`() throws {
         for isRefunded in [false, true] {
             let ledger = MemoryLedger(notifiesLifecycles: true)
-            try ledger.redeem(Self.evidence("1", of: "1", from: 0), for: "anna", at: day(0))
+            try ledger.redeem(Minted.period("1", of: "1", from: 0), for: "anna", at: day(0))
             if isRefunded {
                 try ledger.redeem(
-                    Self.evidence("1", of: "1", from: 0, signed: 4) {
+                    Minted.period("1", of: "1", from: 0, signed: 4) {
                         ($0.revocationDate, $0.revocationReason) = (day(4), .other)
                     }, for: "anna", at: day(4))
             }
@@ -172,7 +152,7 @@ import Testing
                 let kinds = ledger.events.map(\.kind.rawValue)
                 #expect(!kinds.contains("expired"), "refunded \(isRefunded): \(kinds)")
                 try ledger.redeem(
-                    Self.renewal(signed: signed, ends: 30) {
+                    Minted.renewal(signed: signed, ends: 30) {
                         ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled)
                     }, for: "anna", at: day(signed))
             }
@@ -184,14 +164,14 @@ import Testing
     @Test func `an account's first state reports an end only if it was granted a period, and silence changes nothing`()
         throws
     {
-        let period = try Self.evidence("1", of: "1", from: 0).purchases[0].purchase
+        let period = try Minted.period("1", of: "1", from: 0).purchases[0].purchase
         func state(_ renewals: [VerifiedEvidence], at date: Double) throws -> LifecycleState {
             let entitlements = Entitlements(
                 trustingStored: [period], renewals: renewals.flatMap { $0.renewals.map(\.renewal) }, at: day(date))
             return LifecycleState(try #require(entitlements.subscriptions.first))
         }
-        let off = try Self.renewal(signed: 5, ends: 30) { $0.autoRenewStatus = .off }
-        let over = try Self.renewal(signed: 31, ends: 30) {
+        let off = try Minted.renewal(signed: 5, ends: 30) { $0.autoRenewStatus = .off }
+        let over = try Minted.renewal(signed: 31, ends: 30) {
             ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled)
         }
         #expect(try state([over], at: 31).following(nil, isGranted: true).kinds == [.cancelled, .expired])
@@ -207,7 +187,7 @@ import Testing
     @Test func `the newest period is no cancelled renewal, whichever of its transactions is known from before`() throws
     {
         func seats(_ id: String, signed: Double, isUpgraded: Bool) throws -> VerifiedEvidence {
-            try Self.evidence(id, of: "1", from: 30, signed: signed) { builder in
+            try Minted.period(id, of: "1", from: 30, signed: signed) { builder in
                 builder.payload["isUpgraded"] = isUpgraded ? true : nil
                 builder.payload["quantity"] = 3
                 builder.payload["additionalTransactionReason"] = "SEAT_ADDITION"
@@ -217,14 +197,14 @@ import Testing
         for (stale, marked) in [("3", "4"), ("4", "3")] {
             let ledger = MemoryLedger(notifiesLifecycles: true)
             try ledger.redeem(
-                Self.evidence("1", of: "1", from: 0, signed: 29.6) { $0.payload["isUpgraded"] = true }, for: "anna",
+                Minted.period("1", of: "1", from: 0, signed: 29.6) { $0.payload["isUpgraded"] = true }, for: "anna",
                 at: day(29.6))
             try ledger.redeem(
-                Self.evidence("2", of: "1", from: 29.5) { $0.productID = "gold" }, for: "anna", at: day(29.6))
+                Minted.period("2", of: "1", from: 29.5) { $0.productID = "gold" }, for: "anna", at: day(29.6))
             try ledger.redeem(seats(stale, signed: 29.2, isUpgraded: false), for: "anna", at: day(29.6))
             try ledger.redeem(seats(marked, signed: 45, isUpgraded: true), for: "anna", at: day(45))
             try ledger.redeem(
-                Self.renewal(product: "gold", signed: 59.6, ends: 59.5) {
+                Minted.renewal(product: "gold", signed: 59.6, ends: 59.5) {
                     ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled)
                 }, for: "anna", at: day(59.6))
             let ended = try #require(ledger.events.last { $0.lifecycle != nil })

@@ -26,6 +26,30 @@ package enum Minted {
     }
 }
 
+extension Minted {
+    /// A period of a subscription to «basic», for 30 days.
+    package static func period(
+        _ id: String, of original: String, from start: Double, signed: Double? = nil,
+        _ change: (inout JWSBuilder) -> Void = { _ in }
+    ) throws -> VerifiedEvidence {
+        var builder = LedgerModels.period(id, of: original, "basic", from: start, signed: signed)
+        change(&builder)
+        return try evidence(builder)
+    }
+
+    /// Renewal information.
+    package static func renewal(
+        of original: String = "1", product: String = "basic", signed: Double, ends: Double,
+        _ change: (inout JWSBuilder) -> Void = { _ in }
+    ) throws -> VerifiedEvidence {
+        var builder = JWSBuilder.renewalInfo(
+            productID: product, originalTransactionID: original, signedDate: day(signed))
+        builder.renewalDate = day(ends)
+        change(&builder)
+        return try evidence(builder)
+    }
+}
+
 extension PurchaseHistory {
     /// A transaction as Apple would have signed it at a date, verified.
     package func evidence(_ transaction: Transaction, signedAt date: Instant) throws -> VerifiedEvidence {

@@ -23,26 +23,6 @@ import TrialSupport
         return (history, subscription)
     }
 
-    private static func renewal(
-        of original: String = "1", product: String = "basic", signed: Double, ends: Double,
-        _ change: (inout JWSBuilder) -> Void = { _ in }
-    ) throws -> VerifiedEvidence {
-        var builder = JWSBuilder.renewalInfo(
-            productID: product, originalTransactionID: original, signedDate: day(signed))
-        builder.renewalDate = day(ends)
-        change(&builder)
-        return try Minted.evidence(builder)
-    }
-
-    private static func evidence(
-        _ id: String, of original: String, from start: Double, signed: Double? = nil,
-        _ change: (inout JWSBuilder) -> Void = { _ in }
-    ) throws -> VerifiedEvidence {
-        var builder = period(id, of: original, "basic", from: start, signed: signed)
-        change(&builder)
-        return try Minted.evidence(builder)
-    }
-
     @Test(arguments: Place.available)
     func `a charge within a grace period recovers, also if only the purchase says so`(_ place: Place) throws {
         var (history, subscription) = Self.subscribed()
@@ -148,10 +128,10 @@ import TrialSupport
     @Test(arguments: Place.available)
     func `a request for a refund goes to the account that was granted the purchase`(_ place: Place) throws {
         try Self.withLedger(place) { ledger in
-            _ = try ledger.redeem(Self.evidence("2", of: "2", from: 0), for: "ben", at: day(1))
-            _ = try ledger.redeem(Self.evidence("1", of: "1", from: 0), for: "anna", at: day(2))
+            _ = try ledger.redeem(Minted.period("2", of: "2", from: 0), for: "ben", at: day(1))
+            _ = try ledger.redeem(Minted.period("1", of: "1", from: 0), for: "anna", at: day(2))
             _ = try ledger.redeem(
-                Self.evidence("3", of: "2", from: 30) { $0.payload["previousOriginalTransactionId"] = "1" },
+                Minted.period("3", of: "2", from: 30) { $0.payload["previousOriginalTransactionId"] = "1" },
                 for: "ben", at: day(31))
             #expect(try ledger.owner(of: "1", bundleID: Minted.bundleID) == "anna")
             let signed = try period("1", of: "1", "basic", from: 0, signed: 32).signed(by: Minted.authority.get())
@@ -229,12 +209,12 @@ import TrialSupport
     @Test(arguments: Place.available)
     func `of a grant that was taken back in the database, events say nothing is left`(_ place: Place) throws {
         try Self.withLedger(place) { ledger in
-            _ = try ledger.redeem(Self.evidence("1", of: "1", from: 0), for: "anna", at: day(0))
+            _ = try ledger.redeem(Minted.period("1", of: "1", from: 0), for: "anna", at: day(0))
             try ledger.store.write { (connection) throws(LedgerError) in
                 _ = try connection.run("UPDATE grants SET voided_at = 1, quantity = 0")
             }
             _ = try ledger.redeem(
-                Self.renewal(signed: 5, ends: 30) { $0.autoRenewStatus = .off }, for: "anna", at: day(5))
+                Minted.renewal(signed: 5, ends: 30) { $0.autoRenewStatus = .off }, for: "anna", at: day(5))
             let events = try ledger.posted("anna")
             #expect(events.map(\.kind) == ["granted", "cancelled"] && events.last?.number("quantity") == 0)
         }
