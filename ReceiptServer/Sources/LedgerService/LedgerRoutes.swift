@@ -177,6 +177,8 @@ package struct LedgerRoutes: Sendable {
     // MARK: Evidence
 
     private func redeem(_ request: Request, _ asked: RedeemRequest) throws -> Response {
+        // Read first: if the account is deleted meanwhile, its attempt isn't recorded.
+        let floor = attempts?.lastFloor
         let now = clock()
         var unwrapped: [String] = []
         func attempted(_ code: String, _ outcomes: [TransactionOutcome] = [], order: Int64? = nil) {
@@ -184,7 +186,7 @@ package struct LedgerRoutes: Sendable {
             attempts?.add(
                 Attempt(
                     request.id, of: asked.account, asked.evidence, isWrapped: !unwrapped.isEmpty, code: code, outcomes,
-                    order: order, at: now))
+                    order: order ?? floor, at: now))
         }
         let redemption: Redemption
         let nothing: Entitlements.Nothing?

@@ -148,6 +148,8 @@ extension PurchaseLedger {
             var isKnown = !tokens.isEmpty || !locked.isEmpty
             var loader = LineageLoader(connection: connection, submissions: [Submission()], policy: policy, now: now)
             (loader.numbers, loader.isWhole, loader.readsTokens) = (locked, true, false)
+            // What Apple signed has no name. A row of it that can't be read keeps no account in the ledger.
+            loader.readsEvidence = false
             _ = try loader.settle(.support) { (decision, _) throws(LedgerError) in decision.forget(account, as: name) }
             if !tokens.isEmpty { try connection.retireTokens(of: account, as: name, at: now) }
             for statement in [

@@ -767,6 +767,22 @@ extension LedgerRoutesTests {
         #expect(try ledger.texts("SELECT account, CAST(times AS TEXT) FROM attempts") == [["anna", "1"]])
     }
 
+    @Test func `what begins before a deletion and is answered after it is an attempt of nobody`() throws {
+        #expect(try redeem(transaction("1"), "anna") == ["granted"])
+        var routes = routes
+        routes.clock = { [ledger, attempts] in
+            _ = try? ledger.deleteAccount("anna")
+            try? attempts.noteDeletion()
+            return Instant(millisecondsSince1970: 1_750_000_000_000)
+        }
+        let fields = [Request.Field(.header, "Authorization", "Bearer \(Self.key)")]
+        let body = Array(#"{"account":"anna","evidence":"?"}"#.utf8)
+        let request = Request(method: "POST", path: "/v1/redeem", fields: fields, body: body)
+        #expect(RouteTable(routes.routes).answer(request).status == 400)
+        try attempts.write()
+        #expect(try ledger.texts("SELECT account FROM attempts") == [])
+    }
+
     private static let story = "/v1/transactions/production/\(MintedEvidence.bundleID)/1"
 
     @Test func `support sees who has a purchase, who sent what, and why not, and sets what an account has`() throws {

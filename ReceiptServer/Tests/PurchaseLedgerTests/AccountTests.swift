@@ -179,4 +179,31 @@ import Testing
             #expect(error?.code == .notFound)
         }
     }
+
+    @Test(arguments: Place.available)
+    func `a forgotten account keeps what its purchases give, and evidence that cannot be read keeps no name`(
+        _ place: Place
+    ) throws {
+        try place.withLedger { ledger in
+            var history = PurchaseHistory(bundleID: Minted.bundleID)
+            let coins = history.buyConsumable("coins", at: day(0))
+            let monthly = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0)).firstPeriod
+            for transaction in [coins, monthly] {
+                let evidence = try history.evidence(transaction, signedAt: day(1))
+                #expect(try ledger.outcomes(evidence, for: "anna", at: day(1)) == [.granted])
+            }
+            func rows() throws -> [String] {
+                try ledger.store.read { (connection) throws(LedgerError) in
+                    let rows = try connection.run("SELECT * FROM families") + connection.run("SELECT * FROM grants")
+                    return rows.map { "\($0.values)" }
+                }
+            }
+            let before = try rows()
+            _ = try ledger.store.write { (connection) throws(LedgerError) in
+                try connection.run("UPDATE evidence SET purchase = 'damaged'")
+            }
+            let name = try ledger.deleteAccount("anna")
+            #expect(try rows().map { $0.replacing(name, with: "anna") }.sorted() == before.sorted())
+        }
+    }
 }

@@ -223,10 +223,13 @@ import Testing
             #expect(Set(story.events.map(\.account)) == ["anna", "carl"])
             _ = try ledger.deleteAccount("carl")
             #expect(try ledger.story(of: first.name, at: day(7))?.owner?.hasPrefix("forgotten-") == true)
-            // A request from before an account was deleted grants it nothing.
-            _ = try ledger.deleteAccount("ben")
-            let error = #expect(throws: LedgerError.self) { try ledger.adjust(Self.gift(), of: "ben", at: day(8)) }
-            #expect(error?.code == .idempotencyKeyReused)
+            // A request from before an account was deleted grants it nothing, even if it has its grants back.
+            let name = try ledger.deleteAccount("ben")
+            for isBack in [false, true] {
+                if isBack { try ledger.transfer(from: name, to: "ben", reason: "support", at: day(8)) }
+                let error = #expect(throws: LedgerError.self) { try ledger.adjust(Self.gift(), of: "ben", at: day(9)) }
+                #expect(error?.code == .idempotencyKeyReused)
+            }
         }
     }
 

@@ -14,6 +14,8 @@ struct LineageLoader {
     var numbers: [Int64] = []
     /// Whether to read and lock tokens.
     var readsTokens = true
+    /// Whether to read evidence and renewal information. Without them, accounts can still be renamed.
+    var readsEvidence = true
     /// Whether to load whole lineages, even where a part would decide.
     var isWhole = false
     /// The token to register for an account.
@@ -187,11 +189,11 @@ struct LineageLoader {
         let parts = partSelections(found, gathering)
         let whole = ids.filter { id in !parts.contains { $0.lineage == id } }
         let lock = LineageStatements.lineages(ids, dialect, isLocking: isLocking)
+        let contents = LineageStatements.contents(whole, dialect, withEvidence: readsEvidence)
         let renewals = renewalKeys.map { SQLQuery(LineageStatements.renewal($0)) }
         let partQueries = parts.flatMap { $0.queries(dialect) }
         var rows = try connection.run(
-            [lock] + LineageStatements.contents(whole, dialect) + renewals + partQueries
-                + statements.map(SQLQuery.init))[...]
+            [lock] + contents + renewals + partQueries + statements.map(SQLQuery.init))[...]
         func next(_ count: Int) -> ArraySlice<[SQLRow]> {
             defer { rows = rows.dropFirst(count) }
             return rows.prefix(count)
@@ -203,13 +205,13 @@ struct LineageLoader {
         }
         // A lineage was joined with another after its identifiers were read.
         guard lineages.byID.count == ids.count else { throw .conflict }
-        try Self.read(next(3), into: &lineages.byID)
+        try Self.read(next(contents.count), into: &lineages.byID)
         try read(next(renewals.count), &lineages)
         try readParts(parts, next(partQueries.count), into: &lineages, isLocking: isLocking)
         return (lineages, Array(rows))
     }
 
-    /// - Parameter answers: Rows of ``LineageStatements/contents(_:_:)``.
+    /// - Parameter answers: Rows of ``LineageStatements/contents(_:_:withEvidence:)``.
     fileprivate static func read(
         _ answers: ArraySlice<[SQLRow]>, into lineages: inout [Int64: Lineage]
     ) throws(LedgerError) {
@@ -217,9 +219,9 @@ struct LineageLoader {
             for row in rows {
                 let id = try row.integer("family_id")
                 switch index {
-                case 0: try lineages[id]?.addEvidence(row)
-                case 1: lineages[id]?.renewals.append(try StoredJSON.decode(row.text("renewal")))
-                default: try lineages[id]?.addGrant(row)
+                case 0: try lineages[id]?.addGrant(row)
+                case 1: try lineages[id]?.addEvidence(row)
+                default: lineages[id]?.renewals.append(try StoredJSON.decode(row.text("renewal")))
                 }
             }
         }

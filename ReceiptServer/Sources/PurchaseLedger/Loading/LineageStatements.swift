@@ -64,14 +64,15 @@ enum LineageStatements {
                 + " ORDER BY id\(isLocking ? dialect.rowLock : "")", oneOf: ids.map(SQLValue.integer), dialect)
     }
 
-    /// The contents of lineages.
-    static func contents(_ ids: [Int64], _ dialect: SQLDialect) -> [SQLQuery] {
+    /// The contents of lineages: grants and, unless nothing else is needed, evidence and renewal information.
+    static func contents(_ ids: [Int64], _ dialect: SQLDialect, withEvidence: Bool = true) -> [SQLQuery] {
         let renewals = """
             SELECT DISTINCT identifiers.family_id, renewals.renewal FROM identifiers
             JOIN renewals ON renewals.environment = identifiers.environment
                 AND renewals.original_transaction_id = \(MemberID.original("identifiers"))
             """
-        return [evidence(of: "identifiers"), renewals, grants(of: "identifiers")].map {
+        let others = withEvidence ? [evidence(of: "identifiers"), renewals] : []
+        return ([grants(of: "identifiers")] + others).map {
             SQLQuery(
                 $0 + " WHERE identifiers.family_id \(dialect.oneOf("$1", ids.count))",
                 oneOf: ids.map(SQLValue.integer), dialect)

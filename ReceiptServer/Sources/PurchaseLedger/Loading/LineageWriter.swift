@@ -136,15 +136,23 @@ struct LineageWriter {
 
     private mutating func writeLineages() throws(LedgerError) {
         for (id, lineage) in decided.byID.sorted(by: { $0.key < $1.key }) where !isClaimedNow(id) {
-            guard let before = stored.byID[id],
-                before.owner != lineage.owner || before.isOfMember != lineage.isOfMember
-                    || before.lifecycle != lineage.lifecycle
-                    || before.division?.original != lineage.division?.original
-                    || before.division?.areTokensNoted != lineage.division?.areTokensNoted
-                    || before.givesNoAccess != lineage.givesNoAccess
-            else { continue }
-            try updateLineage(id)
+            guard let before = stored.byID[id], Self.haveDifferentRows(before, lineage) else { continue }
+            var renamed = before
+            renamed.owner?.account = lineage.owner?.account ?? ""
+            if Self.haveDifferentRows(renamed, lineage) {
+                try updateLineage(id)
+            } else {
+                // As for `renamed` grants, nothing else is written: no evidence was read that says what it gives.
+                run("UPDATE families SET account = $2 WHERE id = $1", [.integer(id), SQLValue(lineage.owner?.account)])
+            }
         }
+    }
+
+    private static func haveDifferentRows(_ first: Lineage, _ second: Lineage) -> Bool {
+        first.owner != second.owner || first.isOfMember != second.isOfMember || first.lifecycle != second.lifecycle
+            || first.division?.original != second.division?.original
+            || first.division?.areTokensNoted != second.division?.areTokensNoted
+            || first.givesNoAccess != second.givesNoAccess
     }
 
     private mutating func updateLineage(_ id: Int64) throws(LedgerError) {

@@ -33,7 +33,7 @@ package struct Attempt: Sendable {
     package let outcomes: [Outcome]
     package let transactionCount: Int
     /// The `sequence` of the answer to the account, or an earlier one. A deletion has a greater one than all requests
-    /// before it. `nil` if it is unknown, as for a request that was just received.
+    /// before it. `nil` for the log's latest number when it is added.
     package var order: Int64?
     var times: Int64 = 1
 

@@ -30,7 +30,7 @@ extension PurchaseLedger {
                             transaction: Adjustment.key(
                                 environment, bundleID, account, adjustment.idempotencyKey ?? ""),
                             account: account, productID: productID, quantity: quantity, until: nil, isVoided: false),
-                        policy, at: now)
+                        for: adjustment, digest, policy, at: now)
                 }
             let (grant, previousQuantity) = settled.result
             let answer = Adjustment.Answer(
@@ -113,16 +113,16 @@ extension SQLConnection {
 
     /// Adds a grant without evidence, with its lineage.
     fileprivate func add(
-        _ grant: Grant, _ policy: LedgerPolicy, at now: Instant
+        _ grant: Grant, for adjustment: Adjustment, _ digest: String, _ policy: LedgerPolicy, at now: Instant
     ) throws(LedgerError) -> Settled<(grant: Grant, previousQuantity: Int64)> {
         let submission = Submission(spent: [PurchaseKeys(granted: grant.transaction)])
         let loader = LineageLoader(connection: self, submissions: [submission], policy: policy, now: now)
         return try loader.settle(.support, answering: [grant.account]) { (decision, _) throws(LedgerError) in
-            let owner = decision.lineages[grant.transaction]?.owner?.account
-            guard owner == nil, decision.grantWithoutEvidence(grant, in: .last, at: now) else {
-                // The same request was answered meanwhile, or long ago and the account's name has been deleted.
-                throw owner?.hasSameBytes(as: grant.account) ?? false
-                    ? .conflict : LedgerError(.idempotencyKeyReused, "")
+            guard decision.grantWithoutEvidence(grant, in: .last, at: now) else {
+                // The same request was answered meanwhile: the next try returns that answer.
+                if try answer(to: adjustment, of: grant.account, digest) != nil { throw .conflict }
+                // It was answered long ago. The account was deleted since, with its key, and may have its grants back.
+                throw LedgerError(.idempotencyKeyReused, "")
             }
             var event = grant.event(.granted, .support, nil, before: 0, at: now)
             event.originalTransactionID = event.transactionID
