@@ -95,7 +95,7 @@ import Testing
     }
 
     /// An empty line has an answer of 300 bytes: a few thousand fill every pipe, and leave room in that of the input.
-    @Test(arguments: [SIGINT, SIGTERM], [true, false])
+    @Test(arguments: zip([SIGINT, SIGTERM], [true, false]))
     func `a signal ends it while nobody takes its output, with the input at its end or not`(
         signal: Int32, isAtEnd: Bool
     ) throws {
@@ -105,7 +105,12 @@ import Testing
         if isAtEnd { try input.fileHandleForWriting.close() }
         #expect(try readLine(output).contains("empty-input"))
         // Until the pipe is full, so that the write of the rest waits.
-        Thread.sleep(forTimeInterval: 1)
+        var (byteCount, lastByteCount) = (CInt(0), CInt(-1))
+        while byteCount != lastByteCount {
+            lastByteCount = byteCount
+            Thread.sleep(forTimeInterval: 0.2)
+            #expect(unsafe ioctl(output.fileDescriptor, UInt(FIONREAD), &byteCount) == 0)
+        }
         #expect(process.isRunning && kill(process.processIdentifier, signal) == 0)
         expectEnd(of: process)
         #expect(process.terminationReason == .exit && process.terminationStatus == 130)

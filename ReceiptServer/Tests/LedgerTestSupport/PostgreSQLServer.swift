@@ -6,9 +6,9 @@ import Synchronization
 package final class PostgreSQLServer: Sendable {
     package static let shared = Result { try PostgreSQLServer() }
 
-    /// The folder of the server's commands; `nil` if PostgreSQL is not installed, or `RECEIPT_SQLITE_ONLY` is set.
+    /// The folder of the server's commands; `nil` if PostgreSQL is not installed, or `RECEIPT_SQLITE_ONLY` has a value.
     package static let binaries: String? = {
-        if ProcessInfo.processInfo.environment["RECEIPT_SQLITE_ONLY"] != nil { return nil }
+        if let text = ProcessInfo.processInfo.environment["RECEIPT_SQLITE_ONLY"], !text.isEmpty { return nil }
         let versions = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib/postgresql")) ?? []
         return versions.sorted().reversed().map { "/usr/lib/postgresql/\($0)/bin" }.first {
             FileManager.default.isExecutableFile(atPath: $0 + "/postgres")

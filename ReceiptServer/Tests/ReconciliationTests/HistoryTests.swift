@@ -6,6 +6,7 @@ import Foundation
 import LedgerTestSupport
 @testable import PurchaseLedger
 import Reconciliation
+import Sampling
 import Testing
 
 /// Notifications that did not arrive.
@@ -108,7 +109,7 @@ import Testing
         #expect(try left(shop) == 0)
     }
 
-    @Test(arguments: FakeFault.allCases.filter { $0 != .pageLost })
+    @Test(arguments: Sampling.share(FakeFault.allCases.filter { $0 != .pageLost }, of: "catch-up-faults"))
     func `whatever is wrong with a catch-up, it is complete when the fault has ended`(_ fault: FakeFault) throws {
         let shop = try Shop(.sqlite)
         _ = try outage(shop, count: 21)

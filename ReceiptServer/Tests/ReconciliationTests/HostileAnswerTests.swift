@@ -26,15 +26,15 @@ import Testing
     }
 
     enum Pages: String, CaseIterable, Sendable {
-        case withNewTokens, withoutToken, withTheSameToken, withATokenOfMegabytes, withNUL, withANullToken
+        case withNewTokens, withoutToken, withTheSameToken, withATokenOfAMegabyte, withNUL, withANullToken
 
         func answer(_ number: Int) -> HTTPTransport.Answer {
             switch self {
             case .withNewTokens: page(#""hasMore":true,"paginationToken":"\#(number)""#)
             case .withoutToken: page(#""hasMore":true"#)
             case .withTheSameToken: page(#""hasMore":true,"paginationToken":"again""#)
-            case .withATokenOfMegabytes:
-                page(#""hasMore":true,"paginationToken":"\#(number)\#(String(repeating: "a", count: 4 << 20))""#)
+            case .withATokenOfAMegabyte:
+                page(#""hasMore":true,"paginationToken":"\#(number)\#(String(repeating: "a", count: 1 << 20))""#)
             case .withNUL: page(#""hasMore":true,"paginationToken":"\#(number)\u0000""#)
             case .withANullToken: page(#""hasMore":true,"paginationToken":null"#)
             }

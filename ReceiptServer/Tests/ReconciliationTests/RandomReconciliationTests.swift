@@ -26,7 +26,7 @@ import Testing
         for done in stride(from: 0, to: count, by: Self.customerCount) {
             let locations = try [place.makeLocation(), place.makeLocation()]
             let simulation = try Simulation(
-                Self.seed ?? generator.next(), customers: Self.customerCount, locations.map(\.text))
+                Self.seed ?? generator.next(), customers: min(Self.customerCount, count - done), locations.map(\.text))
             try simulation.run()
             withExtendedLifetime(locations) {}
             totals.add(simulation.totals)
