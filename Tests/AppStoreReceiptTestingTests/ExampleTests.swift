@@ -15,7 +15,8 @@ struct Store {
         let receipt = try verifier.verifyReceipt(receiptData)
         var products: [String] = []
         for item in receipt.entitlements(at: now).items where item.access.isGrantable {
-            guard granted.updateValue(item.productID, forKey: item.transactionID) == nil else { continue }
+            // A restored copy has another transaction id, and the same key.
+            guard let key = item.purchaseKey, granted.updateValue(item.productID, forKey: key) == nil else { continue }
             products.append(item.productID)
         }
         return products
