@@ -204,6 +204,12 @@ import Testing
             }
             let name = try ledger.deleteAccount("anna")
             #expect(try rows().map { $0.replacing(name, with: "anna") }.sorted() == before.sorted())
+            // Its digest was for the servers that had not heard of the deletion.
+            try ledger.removeHistory(before: .now + .seconds(1))
+            let digests = try ledger.store.read { (connection) throws(LedgerError) in
+                try connection.run("SELECT account_digest FROM deletions")
+            }
+            #expect(digests.isEmpty)
         }
     }
 }

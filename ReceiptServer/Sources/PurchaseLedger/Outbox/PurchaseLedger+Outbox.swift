@@ -281,8 +281,8 @@ extension PurchaseLedger {
         }
     }
 
-    /// Removes delivered events and answers to idempotency keys from before a date, and orders that were abandoned
-    /// before it.
+    /// Removes delivered events, answers to idempotency keys and digests of deleted accounts' names from before a date,
+    /// and orders that were abandoned before it.
     @available(*, noasync)
     public func removeHistory(before date: Instant) throws(LedgerError) {
         for (statement, date) in [
@@ -299,6 +299,7 @@ extension PurchaseLedger {
                     SELECT account, idempotency_key FROM answers WHERE answered_at < $1 LIMIT 1000) RETURNING 1
                 """, date
             ),
+            ("DELETE FROM deletions WHERE deleted_at < $1 RETURNING 1", date),
             ("DELETE FROM orders WHERE id IN (\(OrderQuery.old)) RETURNING 1", date - policy.orderTime),
         ] {
             // Remove them in small batches, so that other transactions don't wait.
