@@ -23,6 +23,14 @@ final class MemoryLedger {
         if usesTokens { lineages.holders = [:] }
     }
 
+    private init(_ other: MemoryLedger) {
+        (rules, lineages, effects, transfers) = (other.rules, other.lineages, other.effects, other.transfers)
+        (lastOutcomes, lastNumber) = (other.lastOutcomes, other.lastNumber)
+    }
+
+    /// Returns a ledger that goes on from here.
+    func copy() -> MemoryLedger { MemoryLedger(self) }
+
     var events: [LedgerEvent] { effects.events }
 
     var grants: [Grant] { lineages.byID.values.flatMap(\.grants.values) }

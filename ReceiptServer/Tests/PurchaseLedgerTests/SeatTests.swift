@@ -9,75 +9,6 @@ import Testing
 
 /// Subscriptions of several seats: a period has one grant, whose quantity is not the seats, and members have their own.
 @Suite struct SeatTests {
-    /// A transaction of the subscription `1`, as it is signed on a day.
-    private struct Signed {
-        var id: String
-        var original = "1"
-        var days: Range<Double> = 0..<30
-        var quantity = 1
-        var product = "team"
-        var reason = false
-        var refundedSeats: Int?
-        var revoked: Double?
-        var revocationType: RevocationType?
-        var isUpgraded = false
-        var member: String?
-        var hasSeatInfo = true
-        var ownership: OwnershipType?
-        var signed: Double
-
-        var builder: JWSBuilder {
-            func date(_ value: Double) -> JSONValue { .integer(day(value).millisecondsSince1970) }
-            var builder = JWSBuilder.transaction(
-                bundleID: Minted.bundleID, productID: product, transactionID: id, signedDate: day(signed))
-            for (name, value) in [
-                ("originalTransactionId", .string(original)), ("type", "Auto-Renewable Subscription"),
-                ("webOrderLineItemId", .string("9" + id)), ("subscriptionGroupIdentifier", "group"),
-                ("purchaseDate", date(days.lowerBound)), ("expiresDate", date(days.upperBound)),
-                ("quantity", .integer(Int64(quantity))), ("isUpgraded", isUpgraded ? true : nil),
-                ("inAppOwnershipType", .string((ownership ?? (member == nil ? .purchased : .assigned)).rawValue)),
-                ("appTransactionId", .string(member ?? "700")), ("revocationDate", revoked.map(date)),
-                ("revocationType", revocationType.map { .string($0.rawValue) }),
-                ("additionalTransactionReason", reason ? "SEAT_ADDITION" : nil),
-            ] as [(String, JSONValue?)] {
-                builder.payload[name] = value
-            }
-            if member?.isEmpty ?? false { builder.payload["appTransactionId"] = nil }
-            if hasSeatInfo {
-                var info: JSONValue = ["invitationManagement": "APPLE"]
-                info["revokedSeatQuantity"] = refundedSeats.map { .integer(Int64($0)) }
-                builder.payload["multiSeatInfo"] = info
-            }
-            return builder
-        }
-
-        var evidence: VerifiedEvidence { get throws { try Minted.evidence(builder) } }
-
-        /// In a receipt, without seats and member.
-        var receipt: VerifiedEvidence {
-            get throws {
-                var record = ReceiptBuilder.Purchase.autoRenewable(
-                    product, transactionID: id, originalTransactionID: original, purchaseDate: day(days.lowerBound),
-                    expiresDate: day(days.upperBound))
-                (record.quantity, record.webOrderLineItemID) = (quantity, "9" + id)
-                var builder = ReceiptBuilder(bundleID: Minted.bundleID, purchases: [record])
-                builder.creationDate = day(signed)
-                return try Minted.evidence(builder)
-            }
-        }
-
-        func notification(_ type: NotificationType, uuid: Int) throws -> VerifiedNotification {
-            let transaction = try builder.signed(by: Minted.authority.get())
-            var builder = JWSBuilder.notification(type, bundleID: Minted.bundleID, transaction: transaction)
-            builder.payload["notificationUUID"] = .string("00000000-0000-4000-8000-\(100_000_000_000 + uuid)")
-            return try Minted.notification(builder)
-        }
-    }
-
-    private static let eight = Signed(id: "1", quantity: 8, signed: 1)
-    private static let eightAgain = Signed(id: "1", quantity: 8, reason: true, signed: 11)
-    private static let three = Signed(id: "2", days: 10..<30, quantity: 3, reason: true, signed: 11)
-
     /// What an account has of a product, under any transaction.
     private func has(_ ledger: PurchaseLedger, _ account: String, _ product: String = "team") throws -> [Int64] {
         try ledger.store.read { (connection) throws(LedgerError) in
@@ -116,14 +47,14 @@ import Testing
     @Test(arguments: Place.available)
     func `a buyer and two members, from the purchase to the refund of everything`(_ place: Place) throws {
         try place.withLedger { (ledger) throws in
-            #expect(try ledger.outcomes(Self.eight.evidence, for: "buyer", at: day(1)) == [.granted])
-            #expect(try ledger.outcomes(Self.three.evidence, for: "buyer", at: day(11)) == [.alreadyYours])
-            let answer = try ledger.redeem(Self.three.evidence, for: "buyer", at: day(11)).outcomes[0]
+            #expect(try ledger.outcomes(SeatTransaction.eight.evidence, for: "buyer", at: day(1)) == [.granted])
+            #expect(try ledger.outcomes(SeatTransaction.three.evidence, for: "buyer", at: day(11)) == [.alreadyYours])
+            let answer = try ledger.redeem(SeatTransaction.three.evidence, for: "buyer", at: day(11)).outcomes[0]
             #expect(answer.grantedAs == "1" && answer.quantity == 1 && answer.seats == 11)
-            var refunded = Self.eightAgain
+            var refunded = SeatTransaction.eightAgain
             (refunded.refundedSeats, refunded.signed) = (2, 12)
             try ledger.record(refunded.notification(.refund, uuid: 1), at: day(12))
-            var members = ["701", "702"].map { Signed(id: "3" + $0, quantity: 8, member: $0, signed: 12) }
+            var members = ["701", "702"].map { SeatTransaction(id: "3" + $0, quantity: 8, member: $0, signed: 12) }
             for (account, member) in zip(["anna", "berta"], members) {
                 #expect(try ledger.outcomes(member.evidence, for: account, at: day(12)) == [.granted])
             }
@@ -135,10 +66,10 @@ import Testing
             try ledger.record(members[0].notification(.revoke, uuid: 3), at: day(15))
             #expect(try (has(ledger, "anna"), has(ledger, "berta")) == ([0], [1]))
             // An upgrade ends one and grants another.
-            var upgraded = Self.three
+            var upgraded = SeatTransaction.three
             (upgraded.isUpgraded, upgraded.signed) = (true, 20)
             try ledger.record(upgraded.notification(.didChangeRenewalPreference, uuid: 4), at: day(20))
-            var gold = Signed(id: "4", days: 20..<50, quantity: 5, product: "gold", signed: 20)
+            var gold = SeatTransaction(id: "4", days: 20..<50, quantity: 5, product: "gold", signed: 20)
             try ledger.record(gold.notification(.didChangeRenewalPreference, uuid: 5), at: day(20))
             #expect(try has(ledger, "buyer", "gold") == [1])
             (gold.revoked, gold.signed) = (22, 22)
@@ -159,12 +90,13 @@ import Testing
 
     @Test(arguments: Place.available, [false, true])
     func `every order of arrival ends in the same state`(_ place: Place, isRefunded: Bool) throws {
-        var (eight, three) = (Self.eightAgain, Self.three)
+        var (eight, three) = (SeatTransaction.eightAgain, SeatTransaction.three)
         (eight.revoked, eight.signed) = (14, 14)
         if isRefunded { (three.revoked, three.signed) = (15, 15) }
-        let member = Signed(id: "3701", quantity: 8, member: "701", signed: 12)
+        let member = SeatTransaction(id: "3701", quantity: 8, member: "701", signed: 12)
         let pieces: [(account: String, evidence: VerifiedEvidence)] = [
-            ("buyer", try Self.eight.evidence), ("buyer", try eight.evidence), ("buyer", try Self.three.evidence),
+            ("buyer", try SeatTransaction.eight.evidence), ("buyer", try eight.evidence),
+            ("buyer", try SeatTransaction.three.evidence),
             ("buyer", try three.evidence), ("anna", try member.evidence), ("anna", try member.receipt),
         ]
         var generator = SeededGenerator(seed: 54)
@@ -181,143 +113,46 @@ import Testing
         }
     }
 
-    /// The arrivals in a history of a buyer and two members, in steps whose order must not matter.
-    private static func steps() throws -> [(name: String, account: String?, pieces: [Signed])] {
-        var (part, first, upgraded, all, allOfGold) = (eightAgain, eightAgain, three, three, three)
-        (part.refundedSeats, part.signed) = (2, 12)
-        (first.revoked, first.signed) = (14, 14)
-        (upgraded.isUpgraded, upgraded.signed) = (true, 20)
-        let gold = Signed(id: "4", days: 20..<50, quantity: 5, product: "gold", signed: 20)
-        (all, allOfGold) = (upgraded, gold)
-        (all.revoked, all.signed, allOfGold.revoked, allOfGold.signed) = (22, 22, 22, 22)
-        let members = ["701", "702"].map { Signed(id: "3" + $0, quantity: 8, member: $0, signed: 12) }
-        var removed = members[0]
-        (removed.revoked, removed.revocationType, removed.signed) = (15, .assignmentRevoke, 15)
-        return [
-            ("purchase", "buyer", [eight]), ("addition", "buyer", [three]), ("partial refund", nil, [part]),
-            ("first refunded", nil, [first]), ("upgrade", "buyer", [upgraded, gold]), ("anna", "anna", [members[0]]),
-            ("berta", "berta", [members[1]]), ("anna removed", nil, [removed]),
-            ("all refunded", nil, [all, allOfGold]),
-        ]
-    }
-
-    /// Searches all states, and tries every remaining step from each. If two orders lead to the same state, only one
-    /// continues.
-    @Test(arguments: Place.available)
-    func `a buyer and two members have the same in every order of arrival`(_ place: Place) throws {
-        let steps = try Self.steps()
-        var generator = SeededGenerator("orders \(place)")
-        var left = Sampling.count("seat-orders" + (place == .sqlite ? "" : "-postgresql"))
-        var orders: [[Int]] = [[]]
-        var seen: Set<String> = []
-        // The longest first, so that a part of the work has whole orders.
-        while left > 0, !orders.isEmpty {
-            let order = orders.removeLast()
-            for next in steps.indices.shuffled(using: &generator) where !order.contains(next) {
-                guard left > 0 else { break }
-                left -= 1
-                let order = order + [next]
-                let names = Comment(rawValue: order.map { steps[$0].name }.joined(separator: ", "))
-                try place.withLedger { (ledger) throws in
-                    var model = LedgerModel()
-                    for (number, step) in order.map({ steps[$0] }).enumerated() {
-                        for (place, piece) in step.pieces.enumerated() {
-                            // One after another, and all after the last date.
-                            let now = day(25) + .seconds(Int64(10 * number + place))
-                            if let account = step.account {
-                                let outcomes = try ledger.outcomes(piece.evidence, for: account, at: now)
-                                #expect(try outcomes == model.redeem(piece.evidence, for: account, at: now), names)
-                            } else {
-                                let notification = try piece.notification(.refund, uuid: 10 * number + place)
-                                try ledger.record(notification, at: now)
-                                model.record(.notification(notification), at: now)
-                            }
-                        }
-                    }
-                    #expect(try LedgerState(ledger) == model.state, names)
-                    #expect(try balances(ledger) == balancesByEvents(ledger), names)
-                    let arrived = Set(order.map { steps[$0].name })
-                    let isRefunded =
-                        arrived.contains("all refunded")
-                        && (arrived.contains("first refunded")
-                            || arrived.isDisjoint(with: ["purchase", "partial refund"]))
-                    if isRefunded {
-                        let quantities = try has(ledger, "buyer") + has(ledger, "buyer", "gold")
-                        #expect(quantities.allSatisfy { $0 == 0 }, names)
-                    }
-                    let isActive =
-                        !arrived.isDisjoint(with: ["addition", "upgrade"])
-                        || arrived.contains("purchase") && !arrived.contains("first refunded")
-                    let active = try ledger.entitlements(of: "buyer", at: day(26)).activeProductIDs
-                    #expect(active.count == (isActive && !arrived.contains("all refunded") ? 1 : 0), names)
-                    let isAnnas = arrived.contains("anna") && !arrived.contains("anna removed")
-                    #expect(try has(ledger, "anna").reduce(0, +) == (isAnnas ? 1 : 0), names)
-                    #expect(try has(ledger, "berta") == (arrived.contains("berta") ? [1] : []), names)
-                    let state = try state(ledger)
-                    if seen.insert("\(order.sorted()) \(state)").inserted, order.count < steps.count {
-                        orders.append(order)
-                    }
-                }
-            }
-        }
-        print("\(place): \(seen.count) states\(orders.isEmpty ? ", which are all" : "")")
-    }
-
-    /// Everything that decides what happens next, without dates and numbers.
-    private func state(_ ledger: PurchaseLedger) throws -> String {
-        let rows = try ledger.store.read { (connection) throws(LedgerError) in
-            try connection.run(
-                """
-                SELECT transaction_id || ' ' || account || ' ' || quantity || ' ' || COALESCE(seats, -1)
-                    || ' ' || COALESCE(until, -1) FROM grants ORDER BY granted_at, transaction_id
-                """)
-                + connection.run(
-                    """
-                    SELECT identifiers.transaction_id || ' ' || (
-                            SELECT MIN(transaction_id) FROM identifiers AS others
-                            WHERE others.family_id = identifiers.family_id)
-                        || ' ' || COALESCE(account, '') || ' ' || COALESCE(basis, '')
-                    FROM identifiers JOIN families ON families.id = identifiers.family_id ORDER BY 1
-                    """)
-        }
-        return try rows.map { try $0.text(0) }.joined(separator: "\n")
-    }
-
     /// Anybody may submit anything first, also copies of what is another's.
     @Test(arguments: Place.available)
     func `whoever submits what, a period and a member's seat are one account's, and events say whose`(
         _ place: Place
     ) throws {
-        var (refunded, revoked, added, upgraded) = (Self.eightAgain, Self.eightAgain, Self.three, Self.three)
+        var (refunded, revoked, added, upgraded) = (
+            SeatTransaction.eightAgain, SeatTransaction.eightAgain, SeatTransaction.three, SeatTransaction.three
+        )
         (refunded.refundedSeats, refunded.signed) = (2, 12)
         (revoked.revoked, revoked.signed) = (14, 14)
         (added.id, added.days, added.signed) = ("5", 12..<30, 12)
         (upgraded.isUpgraded, upgraded.signed) = (true, 15)
-        let gold = Signed(id: "4", days: 15..<45, quantity: 5, product: "gold", signed: 15)
-        let member = Signed(id: "3", quantity: 8, member: "701", signed: 12)
+        let gold = SeatTransaction(id: "4", days: 15..<45, quantity: 5, product: "gold", signed: 15)
+        let member = SeatTransaction(id: "3", quantity: 8, member: "701", signed: 12)
         var removed = member
         (removed.revoked, removed.revocationType, removed.signed) = (15, .assignmentRevoke, 15)
-        let other = Signed(id: "7", quantity: 8, member: "702", signed: 12)
+        let other = SeatTransaction(id: "7", quantity: 8, member: "702", signed: 12)
         var (allOfThree, allOfGold) = (upgraded, gold)
         (allOfThree.revoked, allOfThree.signed, allOfGold.revoked, allOfGold.signed) = (18, 18, 18, 18)
-        var second = Signed(id: "6", days: 30..<60, quantity: 8, member: "701", signed: 16)
+        var second = SeatTransaction(id: "6", days: 30..<60, quantity: 8, member: "701", signed: 16)
         second.days = 12..<42
         // A renewal that was refunded before it began, and seats that were added to it.
-        let old = Signed(id: "20", original: "20", days: 0..<10, quantity: 8, signed: 1)
-        let renewal = Signed(id: "21", original: "20", days: 10..<25, quantity: 8, revoked: 9, signed: 11)
-        let again = Signed(id: "22", original: "20", days: 12..<25, quantity: 8, reason: true, signed: 12)
+        let old = SeatTransaction(id: "20", original: "20", days: 0..<10, quantity: 8, signed: 1)
+        let renewal = SeatTransaction(id: "21", original: "20", days: 10..<25, quantity: 8, revoked: 9, signed: 11)
+        let again = SeatTransaction(id: "22", original: "20", days: 12..<25, quantity: 8, reason: true, signed: 12)
         let boughtAgain = [old, renewal, again]
         let buyers =
             [
-                Self.eight, Self.eightAgain, refunded, revoked, Self.three, added, upgraded, gold, allOfThree,
+                SeatTransaction.eight, SeatTransaction.eightAgain, refunded, revoked, SeatTransaction.three, added,
+                upgraded, gold, allOfThree,
                 allOfGold,
             ] + boughtAgain
         let members = [member, removed, second, other]
-        func signed(_ transactions: [Signed]) throws -> [(owner: String, evidence: VerifiedEvidence)] {
+        func signed(_ transactions: [SeatTransaction]) throws -> [(owner: String, evidence: VerifiedEvidence)] {
             try transactions.map { ($0.member.map { $0 == "702" ? "berta" : "anna" } ?? "buyer", try $0.evidence) }
         }
         let (all, few) = (try signed(buyers + members), try signed(boughtAgain))
-        let receipts = try [("buyer", Self.eight.receipt), ("anna", member.receipt), ("anna", second.receipt)]
+        let receipts = try [
+            ("buyer", SeatTransaction.eight.receipt), ("anna", member.receipt), ("anna", second.receipt),
+        ]
         var generator = SeededGenerator("\(place)")
         for _ in 0..<Sampling.count("seat-histories" + (place == .sqlite ? "" : "-postgresql")) {
             var policy = LedgerPolicy()
@@ -365,7 +200,7 @@ import Testing
     func `two grants of one period become one, and those of two accounts stay`(_ place: Place) throws {
         for other in ["buyer", "berta"] {
             try place.withLedger { (ledger) throws in
-                var (first, second) = (Self.eight, Self.three)
+                var (first, second) = (SeatTransaction.eight, SeatTransaction.three)
                 // Neither has a reason yet, and the second is of a subscription of its own.
                 (second.reason, second.signed) = (false, 10)
                 _ = try ledger.redeem(first.evidence, for: "buyer", at: day(10))
@@ -381,7 +216,7 @@ import Testing
                 #expect(try has(ledger, "berta") == (other == "buyer" ? [] : [1]))
                 guard other == "buyer" else { return }
                 #expect(try posted(ledger, "buyer").last == "adjusted 2 1→0 - notification")
-                let answer = try ledger.redeem(Self.three.evidence, for: "buyer", at: day(12)).outcomes[0]
+                let answer = try ledger.redeem(SeatTransaction.three.evidence, for: "buyer", at: day(12)).outcomes[0]
                 #expect(answer.outcome == .alreadyYours && answer.grantedAs == "1" && answer.seats == 11)
                 let name = TransactionName(environment: .production, bundleID: Minted.bundleID, transactionID: "2")
                 let adjustment = Adjustment(.quantity(name, 1), reason: "a trial")
@@ -392,17 +227,18 @@ import Testing
 
     @Test(arguments: Place.available)
     func `what a receipt joined is split off, and a claim that rests on it alone is gone`(_ place: Place) throws {
-        let member = Signed(id: "3", quantity: 8, member: "701", signed: 12)
+        let member = SeatTransaction(id: "3", quantity: 8, member: "701", signed: 12)
         try place.withLedger { (ledger) throws in
             // A member's receipt makes her the owner of the subscription, and of the buyer's renewal.
             #expect(try ledger.outcomes(member.receipt, for: "anna", at: day(2)) == [.granted])
-            #expect(try ledger.outcomes(Self.eight.evidence, for: "buyer", at: day(3)) == [.belongsToAnother])
+            #expect(
+                try ledger.outcomes(SeatTransaction.eight.evidence, for: "buyer", at: day(3)) == [.belongsToAnother])
             #expect(try has(ledger, "anna") == [1, 1])
             #expect(try ledger.outcomes(member.evidence, for: "anna", at: day(12)) == [.alreadyYours])
             #expect(try has(ledger, "anna") == [1])
             let all = try posted(ledger, "anna")
             #expect(all.suffix(2) == ["revoked 1 1→0 - redeem", "changed 3 1→1 - redeem"])
-            #expect(try ledger.outcomes(Self.eight.evidence, for: "buyer", at: day(13)) == [.granted])
+            #expect(try ledger.outcomes(SeatTransaction.eight.evidence, for: "buyer", at: day(13)) == [.granted])
             // A receipt joins nothing again.
             _ = try ledger.redeem(member.receipt, for: "anna", at: day(14))
             #expect(try (has(ledger, "anna"), has(ledger, "buyer")) == ([1], [1]))
@@ -413,7 +249,7 @@ import Testing
         }
         // The buyer's claim has a basis of its own: only the member's part becomes hers.
         try place.withLedger { (ledger) throws in
-            #expect(try ledger.outcomes(Self.eight.evidence, for: "buyer", at: day(2)) == [.granted])
+            #expect(try ledger.outcomes(SeatTransaction.eight.evidence, for: "buyer", at: day(2)) == [.granted])
             #expect(try ledger.outcomes(member.receipt, for: "anna", at: day(3)) == [.belongsToAnother])
             #expect(try ledger.outcomes(member.evidence, for: "anna", at: day(12)) == [.granted])
             #expect(try (has(ledger, "anna"), has(ledger, "buyer")) == ([1], [1]))
@@ -426,10 +262,10 @@ import Testing
     func `a member's first transaction is the original of hers alone, also of what she buys later`(
         _ place: Place
     ) throws {
-        var first = Signed(id: "7", original: "7", quantity: 8, member: "701", signed: 1)
-        let second = Signed(id: "8", original: "7", days: 10..<40, quantity: 8, member: "701", signed: 11)
-        let bought = Signed(id: "9", original: "7", days: 30..<60, signed: 31)
-        let renewed = Signed(id: "10", original: "7", days: 60..<90, signed: 60)
+        var first = SeatTransaction(id: "7", original: "7", quantity: 8, member: "701", signed: 1)
+        let second = SeatTransaction(id: "8", original: "7", days: 10..<40, quantity: 8, member: "701", signed: 11)
+        let bought = SeatTransaction(id: "9", original: "7", days: 30..<60, signed: 31)
+        let renewed = SeatTransaction(id: "10", original: "7", days: 60..<90, signed: 60)
         for receiptsFirst in [true, false] {
             try place.withLedger { (ledger) throws in
                 if receiptsFirst {
@@ -479,9 +315,9 @@ import Testing
     /// X's receipts put both into one lineage. His purchase stays his in whatever order the rest arrives.
     @Test(arguments: Place.available)
     func `what is split off in one request with what is bought divides no subscription`(_ place: Place) throws {
-        let member = Signed(id: "5", original: "5", quantity: 8, member: "701", signed: 12)
-        let older = Signed(id: "6", original: "5", days: 30..<60, signed: 31)
-        let bought = Signed(id: "7", original: "5", days: 60..<90, signed: 60)
+        let member = SeatTransaction(id: "5", original: "5", quantity: 8, member: "701", signed: 12)
+        let older = SeatTransaction(id: "6", original: "5", days: 30..<60, signed: 31)
+        let bought = SeatTransaction(id: "7", original: "5", days: 60..<90, signed: 60)
         try place.withLedger { (ledger) throws in
             _ = try ledger.redeem(member.receipt, for: "x", at: day(2))
             _ = try ledger.redeem(older.receipt, for: "x", at: day(31))
@@ -498,9 +334,9 @@ import Testing
     @Test(arguments: Place.available)
     func `what is split off in a group of requests is notified once`(_ place: Place) throws {
         try place.withLedger { (ledger) throws in
-            let member = Signed(id: "3", quantity: 8, member: "701", signed: 12)
+            let member = SeatTransaction(id: "3", quantity: 8, member: "701", signed: 12)
             _ = try ledger.redeem(member.receipt, for: "anna", at: day(2))
-            _ = try ledger.redeem(Self.eight.evidence, for: "buyer", at: day(3))
+            _ = try ledger.redeem(SeatTransaction.eight.evidence, for: "buyer", at: day(3))
             let evidence =
                 try [member.evidence]
                 + (0..<4).map { number in
@@ -525,12 +361,12 @@ import Testing
     @Test(arguments: Place.available)
     func `a split takes back what it is about alone, and gives nothing back that support took`(_ place: Place) throws {
         try place.withLedger { (ledger) throws in
-            let third = Signed(id: "33", quantity: 8, member: "701", signed: 12)
-            let older = Signed(id: "31", quantity: 8, member: "701", signed: 12)
+            let third = SeatTransaction(id: "33", quantity: 8, member: "701", signed: 12)
+            let older = SeatTransaction(id: "31", quantity: 8, member: "701", signed: 12)
             _ = try ledger.redeem(third.evidence, for: "berta", at: day(12))
             let name = TransactionName(environment: .production, bundleID: Minted.bundleID, transactionID: "33")
             try ledger.adjust(Adjustment(.quantity(name, 0), reason: "a thief"), of: "berta", at: day(12))
-            _ = try ledger.redeem(Signed(id: "30", signed: 12).receipt, for: "berta", at: day(13))
+            _ = try ledger.redeem(SeatTransaction(id: "30", signed: 12).receipt, for: "berta", at: day(13))
             _ = try ledger.redeem(older.receipt, for: "carla", at: day(13))
             _ = try ledger.redeem(older.evidence, for: "berta", at: day(14))
             #expect(try balances(ledger)["berta 33"] == nil)
@@ -542,9 +378,9 @@ import Testing
     func `what was signed without an app transaction goes to the member's group, and not the other way round`(
         _ place: Place
     ) throws {
-        var first = Signed(id: "7", quantity: 8, member: "", signed: 1)
-        let second = Signed(id: "8", days: 10..<40, quantity: 8, member: "701", signed: 11)
-        let third = Signed(id: "9", days: 30..<60, quantity: 8, member: "701", signed: 31)
+        var first = SeatTransaction(id: "7", quantity: 8, member: "", signed: 1)
+        let second = SeatTransaction(id: "8", days: 10..<40, quantity: 8, member: "701", signed: 11)
+        let third = SeatTransaction(id: "9", days: 30..<60, quantity: 8, member: "701", signed: 31)
         try place.withLedger { (ledger) throws in
             #expect(try ledger.outcomes(first.evidence, for: "thief", at: day(2)) == [.granted])
             #expect(try ledger.outcomes(second.evidence, for: "anna", at: day(12)) == [.granted])
@@ -568,8 +404,8 @@ import Testing
     @Test(arguments: Place.available)
     func `a value that is not known takes nothing back, not the number of seats either`(_ place: Place) throws {
         try place.withLedger { (ledger) throws in
-            _ = try ledger.redeem(Self.eight.evidence, for: "buyer", at: day(2))
-            var unknown = Self.eight
+            _ = try ledger.redeem(SeatTransaction.eight.evidence, for: "buyer", at: day(2))
+            var unknown = SeatTransaction.eight
             (unknown.ownership, unknown.signed) = (OwnershipType(rawValue: "RENTED"), 3)
             try ledger.record(unknown.notification(.didRenew, uuid: 1), at: day(3))
             #expect(try posted(ledger, "buyer") == ["granted 1 0→1 8 redeem"])
@@ -586,9 +422,9 @@ import Testing
         policy.orders = OrderPolicy()
         policy.orders?.requiresTokenSince = day(0)
         try place.withLedger(policy) { (ledger) throws in
-            let member = Signed(id: "3", quantity: 8, member: "701", signed: 1)
+            let member = SeatTransaction(id: "3", quantity: 8, member: "701", signed: 1)
             #expect(try ledger.outcomes(member.evidence, for: "anna", at: day(2)) == [.granted])
-            #expect(try ledger.outcomes(Self.three.evidence, for: "buyer", at: day(11)) == [.tokenMissing])
+            #expect(try ledger.outcomes(SeatTransaction.three.evidence, for: "buyer", at: day(11)) == [.tokenMissing])
         }
     }
 
@@ -673,7 +509,7 @@ import Testing
             #expect(try posted(ledger, "buyer") == ["adjusted 1 8→1 8 migration", "adjusted 3 8→1 - migration"])
             // The member's lineage is separate. A transfer gives it to the member.
             #expect(try ledger.uncertainClaims().map(\.name.transactionID) == ["1"])
-            let member = Signed(id: "3", quantity: 8, member: "701", signed: 12)
+            let member = SeatTransaction(id: "3", quantity: 8, member: "701", signed: 12)
             #expect(try ledger.outcomes(member.evidence, for: "anna", at: day(12)) == [.belongsToAnother])
         }
         let ledger = try PurchaseLedger(location.text)
@@ -686,7 +522,7 @@ import Testing
         let location = try old(place, [Self.lineage] + rows("1", 8) + rows("2", 3))
         let ledger = try PurchaseLedger(location.text)
         #expect(try has(ledger, "buyer") == [1, 1])
-        try ledger.record(Self.three.notification(.didChangeRenewalPreference, uuid: 1), at: day(12))
+        try ledger.record(SeatTransaction.three.notification(.didChangeRenewalPreference, uuid: 1), at: day(12))
         #expect(try has(ledger, "buyer") == [1, 0])
         #expect(try posted(ledger, "buyer").last == "adjusted 2 1→0 - notification")
     }
@@ -695,7 +531,7 @@ import Testing
     func `of a claim of 0.3.0 it is not known on what it rests, and the desk lists it`(_ place: Place) throws {
         let location = try old(place, [Self.lineage] + rows("1", 8) + rows("3", 8))
         let ledger = try PurchaseLedger(location.text)
-        let member = Signed(id: "3", quantity: 8, member: "701", signed: 12)
+        let member = SeatTransaction(id: "3", quantity: 8, member: "701", signed: 12)
         #expect(try ledger.outcomes(member.evidence, for: "anna", at: day(12)) == [.belongsToAnother])
         #expect(try has(ledger, "buyer") == [1, 1])
         let listed = try ledger.uncertainClaims()
