@@ -148,7 +148,7 @@ extension PurchaseLedger {
             var isKnown = !tokens.isEmpty || !locked.isEmpty
             var loader = LineageLoader(connection: connection, submissions: [Submission()], policy: policy, now: now)
             (loader.numbers, loader.isWhole, loader.readsTokens) = (locked, true, false)
-            // What Apple signed has no name. A row of it that can't be read keeps no account in the ledger.
+            // No name is in what Apple signed: a row of it that can't be read must not prevent the deletion.
             loader.readsEvidence = false
             _ = try loader.settle(.support) { (decision, _) throws(LedgerError) in decision.forget(account, as: name) }
             if !tokens.isEmpty { try connection.retireTokens(of: account, as: name, at: now) }

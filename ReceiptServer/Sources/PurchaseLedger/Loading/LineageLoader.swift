@@ -14,7 +14,7 @@ struct LineageLoader {
     var numbers: [Int64] = []
     /// Whether to read and lock tokens.
     var readsTokens = true
-    /// Whether to read evidence and renewal information. Without them, accounts can still be renamed.
+    /// Whether to read evidence and renewal information. Without them, nothing but names of accounts may change.
     var readsEvidence = true
     /// Whether to load whole lineages, even where a part would decide.
     var isWhole = false

@@ -142,7 +142,7 @@ struct LineageWriter {
             if Self.haveDifferentRows(renamed, lineage) {
                 try updateLineage(id)
             } else {
-                // As for `renamed` grants, nothing else is written: no evidence was read that says what it gives.
+                // A deletion reads no evidence, and so does not know whether the lineage gives access.
                 run("UPDATE families SET account = $2 WHERE id = $1", [.integer(id), SQLValue(lineage.owner?.account)])
             }
         }
