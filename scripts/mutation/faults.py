@@ -1,14 +1,15 @@
 """The faults that `scripts/mutants` inserts, and a copy of the sources in which each has a switch.
 
-Those of the library's modules that have a table are made from the sources by generate.swift, which lists the operators:
-these tables have only the faults that no operator makes, and the generated ones that change no behavior. Those of the
-server are written down in tables.
+Those of the library's modules that have a table, and of the ledger's core, are made from the sources by generate.swift,
+which lists the operators: these tables have only the faults that no operator makes, and the generated ones that change
+no behavior. Those of the rest of the server are written down in tables.
 """
 import collections, functools, hashlib, json, pathlib, re, subprocess, sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = ROOT / ".build-mutants"
 UNCOMPILABLE = BUILD / "uncompilable.json"
+DECISIONS = "ReceiptServer/Sources/LedgerCore"
 FILE_STRIDE = 1000  # numbers for each file, so that a change of one file leaves the switches of the others as they are
 
 # The faults that MUTANT names are switched on. The file that MUTANTS_REACHED names has a byte for each fault that was
@@ -156,17 +157,19 @@ def generator():
 def generated():
     """The generated mutants, and the spans of declarations by module and path: [(file, start, end)]."""
     modules = {path.stem for path in (ROOT / "Tests/Mutants").glob("*.txt")}
-    folders = [f"Sources/{module}" for module in sorted(modules)]
-    files = [name for name in git("ls-files", "-co", "--exclude-standard", *folders)
-             if name.endswith(".swift") and (ROOT / name).is_file()]
-    output = subprocess.run([generator(), *files], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+
+    def files(*folders):
+        return [name for name in git("ls-files", "-co", "--exclude-standard", *folders)
+                if name.endswith(".swift") and (ROOT / name).is_file()]
+    command = [generator(), *files(*(f"Sources/{module}" for module in sorted(modules))), "--decisions", *files(DECISIONS)]
+    output = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     mutants, declarations, counts = [], collections.defaultdict(list), collections.Counter()
     for entry in json.loads(output):
-        module = entry["file"].split("/")[1]
+        package, module = re.match(r"(?:(\w+)/)?Sources/(\w+)/", entry["file"]).groups(".")
         for declaration in entry["declarations"]:
             declarations[module, declaration["path"]].append((entry["file"], declaration["start"], declaration["end"]))
         for fault in entry["faults"]:
-            mutant = Mutant(module, ".", entry["file"], entry["file"], [])
+            mutant = Mutant(module, package, entry["file"], entry["file"], [])
             name = f"{fault['operator']} {fault['text']}"
             counts[module, fault["declaration"], name] += 1
             count = counts[module, fault["declaration"], name]
@@ -304,16 +307,16 @@ def write_copy(package, mutants):
         for path in (tree / folder).rglob("*"):
             if path.is_file() and str(path.relative_to(tree)) not in contents:
                 path.unlink()
-    return tree / package, spans
+    return tree, spans
 
 
-def refused(output, folder, spans, mutants):
+def refused(output, tree, spans, mutants):
     """The numbers of the generated faults at which the compiler found errors. If all errors are beside them: those of
     the same declaration that can change types, or leave a variable without a value."""
     inside, near = set(), {}
     for name, line in set(re.findall(r"^(/.*?):(\d+):\d+: error: ", output, re.M)):
         path = pathlib.Path(name)
-        file = str(path.relative_to(folder)) if path.is_relative_to(folder) else None
+        file = str(path.relative_to(tree)) if path.is_relative_to(tree) else None
         if file not in spans:
             continue
         lines = path.read_bytes().split(b"\n")

@@ -1,5 +1,5 @@
-// Makes the faults of the library for `scripts/mutants`: reads Swift files, prints the faults and the declarations as
-// JSON.
+// Makes the faults of the library and the ledger's core for `scripts/mutants`: reads Swift files, prints the faults and
+// the declarations as JSON.
 //
 // A fault is one change of one expression or statement. Its operator says which:
 //
@@ -19,6 +19,9 @@
 // and describe an error, and assertions. Nor is what a C function returns held true in a `guard` that throws
 // `operationFailed` or `allocationFailed`: libcrypto fails there only for lack of memory, and no test can choose the
 // place.
+//
+// After `--decisions`, files decide, and refuse little: all their declarations have faults, every Boolean expression
+// counts as a check, any `if` may be not taken, and a dropped statement may also be a call or an assignment.
 //
 // A fault is named by its declaration, operator and text, and by a number where these are not unique in the module. It
 // keeps its name when something else in the file changes.
@@ -53,6 +56,8 @@ struct Fault: Encodable {
 }
 
 final class Generator: SyntaxVisitor {
+    /// Whether the files decide: see the top.
+    private let decides: Bool
     private(set) var faults: [Fault] = []
     private(set) var declarations: [Declaration] = []
     private var path: [String] = []
@@ -66,6 +71,11 @@ final class Generator: SyntaxVisitor {
     private var isOfHost = false
     /// The conditions of `while` loops and their operands. A loop that does not end takes the time of many faults.
     private var loopConditions: Set<SyntaxIdentifier> = []
+
+    init(decides: Bool) {
+        self.decides = decides
+        super.init(viewMode: .sourceAccurate)
+    }
 
     // MARK: Declarations
 
@@ -155,7 +165,7 @@ final class Generator: SyntaxVisitor {
 
     private func add(_ name: String, _ node: some SyntaxProtocol, _ text: String, _ edits: [Edit]) {
         let isCheck = ["true", "false", "never", "shift"].contains(name)
-        guard isCovered.last == true, checkDepth > 0 || !isCheck else { return }
+        guard decides || isCovered.last == true && (checkDepth > 0 || !isCheck) else { return }
         let words = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
         let short = words.count > 60 ? words.prefix(59) + "…" : words
         let (start, end) = span(node)
@@ -239,7 +249,7 @@ final class Generator: SyntaxVisitor {
     override func visit(_ node: IfExprSyntax) -> SyntaxVisitorContinueKind {
         let last = node.body.statements.last?.item
         let exits = last?.is(ThrowStmtSyntax.self) == true || last?.is(ReturnStmtSyntax.self) == true
-        if exits {
+        if exits || decides {
             check(node.conditions, isIf: true)
         } else {
             walk(node.conditions)
@@ -354,12 +364,24 @@ final class Generator: SyntaxVisitor {
     }
 
     override func visit(_ node: CodeBlockItemSyntax) -> SyntaxVisitorContinueKind {
-        if case .expr(let expression) = node.item, let statement = expression.as(TryExprSyntax.self),
-            !isReturned(node), !isInLoop(node), !statement.expression.trimmedDescription.hasPrefix("self.init")
+        if case .expr(let expression) = node.item, let statement = dropped(expression),
+            !isReturned(node), !isInLoop(node), !statement.trimmedDescription.hasPrefix("self.init")
         {
             wrap(node, "drop", "if !isMutant(%) { ", " }")
         }
         return .visitChildren
+    }
+
+    /// The expression of a statement that can be left out.
+    private func dropped(_ expression: ExprSyntax) -> ExprSyntax? {
+        if let statement = expression.as(TryExprSyntax.self) { return statement.expression }
+        guard decides else { return nil }
+        // The properties of an initializer need their values.
+        let isAssignment = expression.as(InfixOperatorExprSyntax.self).map { infix in
+            infix.operator.is(AssignmentExprSyntax.self) || ["+=", "-="].contains(infix.operator.trimmedDescription)
+        }
+        let isInInitializer = path.last?.hasPrefix("init(") == true
+        return expression.is(FunctionCallExprSyntax.self) || isAssignment == true && !isInInitializer ? expression : nil
     }
 
     /// Whether a node is in a `while` loop, which might not end without it.
@@ -405,10 +427,14 @@ struct File: Encodable {
     let declarations: [Declaration]
 }
 
-let files = try CommandLine.arguments.dropFirst().map { path in
+let arguments = CommandLine.arguments.dropFirst()
+let parts = arguments.split(separator: "--decisions", omittingEmptySubsequences: false)
+let files = try parts.enumerated().flatMap { part, paths in try paths.map { try read($0, decides: part > 0) } }
+print(String(decoding: try JSONEncoder().encode(files), as: UTF8.self))
+
+func read(_ path: String, decides: Bool) throws -> File {
     let source = try String(contentsOfFile: path, encoding: .utf8)
-    let generator = Generator(viewMode: .sourceAccurate)
+    let generator = Generator(decides: decides)
     generator.walk(OperatorTable.standardOperators.foldAll(Parser.parse(source: source)) { _ in })
     return File(file: path, faults: generator.faults, declarations: generator.declarations)
 }
-print(String(decoding: try JSONEncoder().encode(files), as: UTF8.self))
