@@ -202,14 +202,15 @@ import Testing
             _ = try ledger.store.write { (connection) throws(LedgerError) in
                 try connection.run("UPDATE evidence SET purchase = 'damaged'")
             }
-            let name = try ledger.deleteAccount("anna")
+            let name = try ledger.deleteAccount("anna", at: .now - .seconds(86_500))
             #expect(try rows().map { $0.replacing(name, with: "anna") }.sorted() == before.sorted())
-            // Its digest was for the servers that had not heard of the deletion.
+            // For a day, servers that have not heard of a deletion need the digest of the name.
+            #expect(throws: LedgerError.self) { try ledger.deleteAccount("ben", at: .now - .seconds(86_300)) }
             try ledger.removeHistory(before: .now + .seconds(1))
             let digests = try ledger.store.read { (connection) throws(LedgerError) in
                 try connection.run("SELECT account_digest FROM deletions")
             }
-            #expect(digests.isEmpty)
+            #expect(digests.count == 1)
         }
     }
 }

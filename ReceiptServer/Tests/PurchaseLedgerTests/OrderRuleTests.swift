@@ -180,27 +180,30 @@ import Testing
 
     @Test(arguments: Place.available)
     func `an order is forgotten 30 days after it was abandoned, and no other`(_ place: Place) throws {
-        try place.withLedger(policy()) { ledger in
-            // The order time is 3 days.
-            let orders = try [("open", 2), ("granted", 40), ("29 days", 32), ("31 days", 34)].map { account, age in
-                try ledger.placeOrder(
-                    for: account, productID: "coins", bundleID: Minted.bundleID, in: .production,
-                    at: day(Double(100 - age)))
-            }
-            var history = history(nil)
-            let coins = history.buyConsumable("coins", at: day(60))
-            let evidence = try history.evidence(coins, signedAt: day(60))
-            #expect(try ledger.outcomes(evidence, for: "granted", at: day(61)) == [.granted])
-            try ledger.removeHistory(before: day(100) - EventDelivery.retention)
-            let states = orders.map { order in
-                do throws(LedgerError) {
-                    return try ledger.order(withID: order.id, at: day(100)).state.rawValue
-                } catch {
-                    return error.code.rawValue
-                }
-            }
-            #expect(states == ["open", "granted", "abandoned", "not-found"])
+        let location = try place.makeLocation()
+        let ledger = try PurchaseLedger(location.text, policy: policy())
+        // The order time is 3 days.
+        let orders = try [("open", 2), ("granted", 40), ("29 days", 32), ("31 days", 34)].map { account, age in
+            try ledger.placeOrder(
+                for: account, productID: "coins", bundleID: Minted.bundleID, in: .production,
+                at: day(Double(100 - age)))
         }
+        var history = history(nil)
+        let coins = history.buyConsumable("coins", at: day(60))
+        let evidence = try history.evidence(coins, signedAt: day(60))
+        #expect(try ledger.outcomes(evidence, for: "granted", at: day(61)) == [.granted])
+        // A process without orders does not know when they end.
+        try PurchaseLedger(location.text).removeHistory(before: day(100))
+        try ledger.removeHistory(before: day(100) - EventDelivery.retention)
+        let states = orders.map { order in
+            do throws(LedgerError) {
+                return try ledger.order(withID: order.id, at: day(100)).state.rawValue
+            } catch {
+                return error.code.rawValue
+            }
+        }
+        #expect(states == ["open", "granted", "abandoned", "not-found"])
+        withExtendedLifetime(location) {}
     }
 
     @Test(arguments: Place.available)

@@ -213,6 +213,25 @@ import TrialSupport
         }
     }
 
+    /// SQLite has one writer at a time.
+    @Test(arguments: Place.available.filter { $0 != .sqlite })
+    func `an event that is sent again while old ones are removed stays`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            try redeem(ledger, ["anna"])
+            let events = try ledger.takeEvents(limit: 1, lease: .seconds(1), at: day(1))
+            try ledger.record(events.map { ($0, nil) }, maximumAttempts: 5, at: day(1))
+            let removal = Thread { try? ledger.removeHistory(before: day(40)) }
+            try ledger.store.write { (connection) throws(LedgerError) in
+                _ = try connection.run("UPDATE outbox SET state = 'pending' RETURNING 1")
+                removal.start()
+                // Until it waits for the row.
+                Thread.sleep(forTimeInterval: 1)
+            }
+            while !removal.isFinished { Thread.sleep(forTimeInterval: 0.01) }
+            #expect(try ledger.events().count == 1)
+        }
+    }
+
     @Test(arguments: Place.available)
     func `who delivers also removes what is a month old, and settles what is due`(_ place: Place) throws {
         var policy = LedgerPolicy()

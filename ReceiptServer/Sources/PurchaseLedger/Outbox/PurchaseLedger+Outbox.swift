@@ -281,32 +281,33 @@ extension PurchaseLedger {
         }
     }
 
-    /// Removes delivered events, answers to idempotency keys and digests of deleted accounts' names from before a date,
-    /// and orders that were abandoned before it.
+    /// Removes delivered events and answers to idempotency keys from before a date, orders that were abandoned before
+    /// it (if the policy has orders), and the digests of names of accounts that were deleted more than a day ago.
     @available(*, noasync)
     public func removeHistory(before date: Instant) throws(LedgerError) {
-        for (statement, date) in [
-            ("DELETE FROM outbox WHERE id IN (\(OutboxQuery.old)) RETURNING 1", date),
+        var removals = [
+            ("outbox", "id", OutboxQuery.old, date),
             (
-                """
-                DELETE FROM unowned_events WHERE id IN (
-                    SELECT id FROM unowned_events WHERE made_at < $1 ORDER BY made_at LIMIT 1000) RETURNING 1
-                """, date
+                "unowned_events", "id",
+                "SELECT id FROM unowned_events WHERE made_at < $1 ORDER BY made_at LIMIT 1000", date
             ),
             (
-                """
-                DELETE FROM answers WHERE (account, idempotency_key) IN (
-                    SELECT account, idempotency_key FROM answers WHERE answered_at < $1 LIMIT 1000) RETURNING 1
-                """, date
+                "answers", "account, idempotency_key",
+                "SELECT account, idempotency_key FROM answers WHERE answered_at < $1 LIMIT 1000", date
             ),
-            ("DELETE FROM deletions WHERE deleted_at < $1 RETURNING 1", date),
-            ("DELETE FROM orders WHERE id IN (\(OrderQuery.old)) RETURNING 1", date - policy.orderTime),
-        ] {
+            ("deletions", "account_digest", Self.oldDeletions, policy.surroundings.date() - Self.deletionTime),
+        ]
+        // Without orders, it is not known how long another server keeps them open.
+        if policy.orders != nil { removals.append(("orders", "id", OrderQuery.old, date - policy.orderTime)) }
+        for (table, key, old, date) in removals {
             // Remove them in small batches, so that other transactions don't wait.
             var count = 1000
             while count == 1000 {
                 count = try store.write { (connection) throws(LedgerError) in
-                    try connection.run(statement, [SQLValue(date)]).count
+                    // What another transaction is changing is no longer old.
+                    let found = old + connection.dialect.skippingRowLock
+                    let statement = "DELETE FROM \(table) WHERE (\(key)) IN (\(found)) RETURNING 1"
+                    return try connection.run(statement, [SQLValue(date)]).count
                 }
             }
         }

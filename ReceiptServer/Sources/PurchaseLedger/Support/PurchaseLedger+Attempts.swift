@@ -8,6 +8,10 @@ extension PurchaseLedger {
     package static let maximumAttemptCount = 100
     /// The size of an account's latest compressed evidence that the tables keep, in bytes.
     static let maximumKeptByteCount: Int64 = 8 << 20
+    /// How long the digest of a deleted account's name is kept. No server delays recording an attempt as long.
+    static let deletionTime = Duration.seconds(86_400)
+    /// The digests of names of accounts that were deleted before `$1`, up to 1000 of them.
+    static let oldDeletions = "SELECT account_digest FROM deletions WHERE deleted_at < $1 LIMIT 1000"
 
     /// Records attempts, except those from before their account was deleted.
     ///
@@ -287,9 +291,10 @@ extension SQLConnection {
         return deletions
     }
 
-    /// No server delays recording an attempt for a day.
     fileprivate func removeDeletions(at now: Instant) throws(LedgerError) {
-        try write("DELETE FROM deletions WHERE deleted_at < $1", [SQLValue(now - .seconds(86_400))])
+        try write(
+            "DELETE FROM deletions WHERE account_digest IN (\(PurchaseLedger.oldDeletions))",
+            [SQLValue(now - PurchaseLedger.deletionTime)])
     }
 
     /// Returns the digest of a deleted account, whose name is stored nowhere.
