@@ -211,4 +211,81 @@ import Testing
             #expect(ended.kind == .expired && ended.productID == "gold")
         }
     }
+
+    // MARK: Requests for refunds
+
+    /// The notifications of a consumable's request for a refund and what became of it, in the order of their dates.
+    private static func requested(
+        _ change: (inout PurchaseHistory, PurchaseHistory.Transaction) -> Void = { _, _ in }
+    ) throws -> (evidence: VerifiedEvidence, notifications: [VerifiedNotification]) {
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let coins = history.buyConsumable("coins", quantity: 4, at: day(0))
+        history.requestRefund(of: coins, at: day(1))
+        change(&history, coins)
+        let evidence = try history.evidence(coins, signedAt: day(0))
+        return (evidence, try history.verifiedNotifications(through: day(5)).filter { $0.type != .oneTimeCharge })
+    }
+
+    private static func ledger(_ sold: VerifiedEvidence?) -> MemoryLedger {
+        let ledger = MemoryLedger(notifiesLifecycles: true)
+        if let sold { ledger.redeem(sold, for: "anna", at: day(0)) }
+        return ledger
+    }
+
+    @Test func `a request for a refund has its id, its reason and twelve hours, and changes no quantity`() throws {
+        let (coins, sent) = try Self.requested { $0.declineRefund(of: $1, at: day(2)) }
+        let ledger = Self.ledger(coins)
+        for notification in sent { ledger.record(.notification(notification), at: day(3)) }
+        let events = ledger.events.dropFirst()
+        #expect(events.map(\.kind) == [.refundRequested, .refundDeclined])
+        #expect(events.map(\.quantity) == [4, 4] && events.map(\.previousQuantity) == [4, 4])
+        #expect(events.map { $0.lifecycle?.requestID } == sent.map(\.notificationUUID))
+        #expect(events.map { $0.lifecycle?.reason } == [.unintendedPurchase, nil])
+        #expect(events.map { $0.lifecycle?.deadline } == [day(1.5), nil])
+        #expect(events.map(\.account) == ["anna", "anna"] && events.map(\.cause) == [.notification, .notification])
+        let id = coins.purchases[0].purchase.transactionID
+        #expect(events.map(\.transactionID) == [id, id] && events.map { $0.lifecycle?.grantedAs } == [id, id])
+    }
+
+    @Test func `without the switch, for what is not for sale, or with a newer one, no request is notified`() throws {
+        let (coins, sent) = try Self.requested()
+        let ledgers = [
+            MemoryLedger(), MemoryLedger(forSale: ["gems"], notifiesLifecycles: true),
+            MemoryLedger(forSale: ["coins"], notifiesLifecycles: true), Self.ledger(nil),
+        ]
+        for (number, ledger) in ledgers.enumerated() {
+            ledger.redeem(coins, for: "anna", at: day(0))
+            ledger.record(.notification(sent[0]), isNewest: number != 3, at: day(2))
+            let isNotified = ledger.events.contains { $0.kind == .refundRequested }
+            #expect(isNotified == (number == 2), "\(number)")
+        }
+        // Nobody owns it.
+        let unowned = Self.ledger(nil)
+        unowned.record(.notification(sent[0]), at: day(2))
+        #expect(unowned.events.isEmpty && unowned.effects.unownedEvents.map(\.kind) == [.refundRequested])
+        #expect(unowned.effects.unownedEvents.map(\.account) == [""])
+    }
+
+    @Test func `a request is old once a refund is known that came after it, and not one that came before`() throws {
+        // A part, everything, or a part before the request.
+        let refunds: [(date: Double, share: Int64, isNotified: Bool)] = [
+            (2, 50_000, false), (2, 100_000, false), (0.5, 50_000, true),
+        ]
+        for refund in refunds {
+            let (coins, sent) = try Self.requested { history, coins in
+                history.refund(coins, at: day(refund.date), percentage: refund.share)
+            }
+            let ledger = Self.ledger(coins)
+            let isRequest = { (notification: VerifiedNotification) in notification.type == .consumptionRequest }
+            for notification in sent.filter({ !isRequest($0) }) + sent.filter(isRequest) {
+                ledger.record(.notification(notification), at: day(4))
+            }
+            #expect(ledger.events.contains { $0.kind == .refundRequested } == refund.isNotified, "\(refund)")
+        }
+        // The refund of everything came at the same time.
+        let (coins, sent) = try Self.requested { $0.refund($1, at: day(1), percentage: 50_000) }
+        let ledger = Self.ledger(coins)
+        for notification in sent.reversed() { ledger.record(.notification(notification), at: day(4)) }
+        #expect(ledger.events.contains { $0.kind == .refundRequested })
+    }
 }

@@ -152,8 +152,10 @@ import Testing
         }
         for (one, other) in [(1, 2), (2, 1)] as [(Int64, Int64)] {
             let lineages = [lineage(one, first, date), lineage(other, second, later), Lineage(id: 0)]
-            #expect(ClaimOrder.first(lineages)?.id == one)
+            for lineages in [lineages, lineages.reversed()] { #expect(ClaimOrder.first(lineages)?.id == one) }
         }
+        // Nobody claimed any of them.
+        for ids in [[5, 9], [9, 5]] as [[Int64]] { #expect(ClaimOrder.first(ids.map { Lineage(id: $0) })?.id == 5) }
     }
 
     @Test func `what is revoked is not notified again when its end changes`() throws {
@@ -279,5 +281,81 @@ import Testing
             (purchase.purchaseDate, purchase.expiresDate) = (Instant(millisecondsSince1970: milliseconds), day(1))
             #expect(SubscriptionPeriod([purchase]) == nil)
         }
+    }
+
+    // MARK: Values
+
+    @Test func `owners are the same if all of them is, and text is compared by its bytes`() {
+        let owner = Lineage.Ownership(account: "é", claimedAt: day(1), order: .last, basis: .lasting)
+        var others = [Lineage.Ownership](repeating: owner, count: 4)
+        others[0].account = "e\u{301}"
+        others[1].claimedAt = day(2)
+        others[2].order = .stated
+        others[3].basis = nil
+        #expect(owner == owner && others.allSatisfy { $0 != owner })
+        let error = LedgerError(.notFound, "é")
+        #expect(error == LedgerError(.notFound, "é") && Set([error, LedgerError(.notFound, "é")]).count == 1)
+        #expect(error != LedgerError(.notFound, "e\u{301}") && error != LedgerError(.invalidText, "é"))
+        #expect("\(error)".hasSuffix("é") && !"\(LedgerError(.notFound, ""))".hasSuffix(" "))
+    }
+
+    @Test func `keys are locked in one order: environment, app, id`() {
+        let keys = [
+            key("2", "a", .production), key("1", "b", .production), key("2", "b", .production), key("1", "a", .sandbox),
+        ]
+        #expect(keys.reversed().sorted() == keys && [keys[2], keys[0], keys[3], keys[1]].sorted() == keys)
+        let renewals = [(.production, "1"), (.production, "2"), (.sandbox, "1")].map {
+            (environment: AppStoreEnvironment, id) in
+            RenewalKey(environment: environment, originalTransactionID: UTF8Bytes(id))
+        }
+        #expect(
+            renewals.reversed().sorted() == renewals && [renewals[1], renewals[2], renewals[0]].sorted() == renewals)
+    }
+
+    @Test func `a lineage gives no access if Apple signed all of it as consumables, or nothing`() throws {
+        var lineage = Lineage(id: 1)
+        #expect(lineage.givesNoAccess)
+        for (id, type, givesNone) in [("1", ProductType.consumable, true), ("2", .nonConsumable, false)] {
+            let purchase = try #require(coins(id) { $0.productType = type }.purchases.first)
+            lineage.record(purchase.signed, try #require(purchase.keys?.transaction))
+            #expect(lineage.givesNoAccess == givesNone)
+        }
+        lineage = Lineage(id: 1)
+        lineage.division = Division(original: UTF8Bytes("1"), areTokensNoted: true, nil)
+        #expect(!lineage.givesNoAccess)
+    }
+
+    @Test func `a purchase whose app, product or member the tables cannot hold has no keys`() throws {
+        let long = String(repeating: "x", count: 256)
+        func keys(_ change: (inout Purchase) -> Void) throws -> PurchaseKeys? {
+            try coins("1", change).purchases[0].keys
+        }
+        #expect(try keys { _ in } != nil)
+        #expect(try keys { $0.productID = long } == nil && keys { $0.bundleID = long } == nil)
+        #expect(try keys { ($0.ownershipType, $0.appTransactionID) = (.assigned, "7") } != nil)
+        #expect(try keys { ($0.ownershipType, $0.appTransactionID) = (.assigned, long) } == nil)
+        #expect(try keys { $0.originalTransactionID = "bought-1" } == nil)
+    }
+
+    @Test func `evidence and grants of joined lineages are those of both, and the first one's notes stay`() throws {
+        let token = try #require(AppAccountToken("6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a01"))
+        var (one, other) = (Lineage(id: 1), Lineage(id: 2))
+        for (id, quantity) in [("1", 1), ("2", 2)] {
+            let purchase = try #require(coins(id) { $0.quantity = quantity }.purchases.first)
+            other.record(purchase.signed, try #require(purchase.keys?.transaction))
+        }
+        let first = try #require(coins("1").purchases.first)
+        one.record(first.signed, try #require(first.keys?.transaction))
+        (one.storedTransactionCount, other.storedTransactionCount) = (1, 2)
+        (one.tokenNotes[token], other.tokenNotes[token]) = (.waiting, .reported)
+        one.formUnion(other)
+        #expect(one.evidence.values.map(\.count).sorted() == [1, 2] && one.storedTransactionCount == 3)
+        #expect(one.tokenNotes[token] == .waiting)
+        var member = Lineage(id: 3)
+        let moved = try #require(first.keys?.transaction)
+        one.grants[moved] = Grant(transaction: moved, account: "anna", productID: "coins", quantity: 1)
+        one.move(moved, to: &member)
+        #expect(member.evidence[moved]?.count == 2 && member.grants[moved] != nil && member.storedTransactionCount == 1)
+        #expect(one.evidence[moved] == nil && one.grants.isEmpty && one.storedTransactionCount == 2)
     }
 }

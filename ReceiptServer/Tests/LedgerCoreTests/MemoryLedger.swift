@@ -9,15 +9,18 @@ final class MemoryLedger {
     private(set) var lineages = Lineages()
     private(set) var effects = LedgerDecision.Effects()
     private(set) var transfers: [StructuralChanges.Transfer] = []
+    /// Lineages whose owner an operator has to confirm.
+    private(set) var uncertain: [Int64] = []
     private(set) var lastOutcomes: [TransactionOutcome] = []
     private var lastNumber: Int64 = 0
 
     init(
         forSale: [String]? = nil, usesTokens: Bool = false, requiresTokenSince date: Instant? = nil,
-        notifiesLifecycles: Bool = false
+        notifiesLifecycles: Bool = false, productTypes: ProductCatalog = [:]
     ) {
         rules = LedgerRules(
-            forSale: forSale.map { Set($0.map(UTF8Bytes.init)) }, clockAllowance: .seconds(300), productTypes: [:],
+            forSale: forSale.map { Set($0.map(UTF8Bytes.init)) }, clockAllowance: .seconds(300),
+            productTypes: productTypes,
             usesTokens: usesTokens, requiresTokenSince: date, notifiesLifecycles: notifiesLifecycles,
             wholeLineageLimit: 24)
         if usesTokens { lineages.holders = [:] }
@@ -25,7 +28,7 @@ final class MemoryLedger {
 
     private init(_ other: MemoryLedger) {
         (rules, lineages, effects, transfers) = (other.rules, other.lineages, other.effects, other.transfers)
-        (lastOutcomes, lastNumber) = (other.lastOutcomes, other.lastNumber)
+        (uncertain, lastOutcomes, lastNumber) = (other.uncertain, other.lastOutcomes, other.lastNumber)
     }
 
     /// Returns a ledger that goes on from here.
@@ -66,7 +69,14 @@ final class MemoryLedger {
         return lastOutcomes.map(\.outcome)
     }
 
-    func record(_ evidence: VerifiedEvidence, at now: Instant) { record(Submission(evidence), at: now) }
+    /// - Parameter isNewest: Whether a notification is the newest about its refund.
+    func record(_ evidence: VerifiedEvidence, isNewest: Bool = true, at now: Instant) {
+        decide(Submission(evidence), .notification, at: now) { decision in
+            decision.settle()
+            guard case .notification(let notification) = evidence else { return }
+            decision.notifyRefund(notification, isNewest: isNewest)
+        }
+    }
 
     func record(_ submission: Submission, at now: Instant) {
         decide(submission, .notification, at: now) { $0.settle() }
@@ -104,6 +114,11 @@ final class MemoryLedger {
         decide(Submission(), about: numbers(of: account), .transfer, at: now) {
             $0.transfer(from: account, to: other, reason: "test", moving: tokens)
         }
+    }
+
+    /// Removes what claims rest on, which 0.3.0 did not record.
+    func removeBases() {
+        for id in lineages.byID.keys { lineages.byID[id]?.owner?.basis = nil }
     }
 
     /// Deletes an account.
@@ -184,13 +199,16 @@ final class MemoryLedger {
         loaded.holders = lineages.holders
         loaded.freeNumbers = Array(lastNumber + 1...lastNumber + Int64(submission.keys.count) + 1)[...]
         let members = Set(lineages.byID.values.filter(\.isOfMember).map(\.id))
-        let renewing = Set(submission.renewals.map { UTF8Bytes($0.originalTransactionID) })
-        let keys = submission.keys.union(lineages.identifiers.keys.filter { renewing.contains($0.transactionID) })
+        let renewing = Set(submission.renewals.map(\.originalTransactionID))
+        let keys = submission.keys.union(lineages.identifiers.keys.filter { renewing.contains(Self.original($0)) })
         let gathering = Gathering([submission], keys, lineages.identifiers, members: members)
-        for id in Set(gathering.keys.compactMap { gathering.identifiers[$0] }).union(numbers) {
+        let involved = Set(gathering.keys.compactMap { gathering.identifiers[$0] }).union(
+            gathering.splits.map(\.lineage))
+        for id in involved.union(numbers) {
             loaded.byID[id] = lineages.byID[id]
-            let keys = lineages.identifiers.filter { $0.value == id }.map {
-                RenewalKey(environment: $0.key.environment, originalTransactionID: $0.key.transactionID)
+            let keys = lineages.identifiers.filter { $0.value == id }.map { key, _ in
+                RenewalKey(
+                    environment: key.environment, originalTransactionID: UTF8Bytes(Self.original(key)))
             }
             loaded.byID[id]?.renewals = keys.compactMap { lineages.renewals[$0] }
         }
@@ -203,13 +221,28 @@ final class MemoryLedger {
         return result
     }
 
+    /// The id of the original transaction that renewal information names.
+    private static func original(_ key: TransactionKey) -> String {
+        let id = key.transactionID.string
+        return id.hasPrefix(MemberID.boughtPrefix) ? String(id.dropFirst(MemberID.boughtPrefix.count)) : id
+    }
+
     private func apply(_ decision: LedgerDecision) {
         lastNumber = max(lastNumber, decision.lineages.structure.created.max() ?? 0)
-        for (from, _) in decision.lineages.structure.merged { lineages.byID[from] = nil }
+        let structure = decision.lineages.structure
         lineages.byID.merge(decision.lineages.byID) { $1 }
-        lineages.identifiers = decision.lineages.identifiers
+        // As the tables do it: what the decision does not say stays.
+        for (from, into) in structure.merged {
+            lineages.byID[from] = nil
+            for (key, id) in lineages.identifiers where id == from { lineages.identifiers[key] = into }
+        }
+        for key in structure.inserted + structure.moved {
+            lineages.identifiers[key] = decision.lineages.identifiers[key]
+        }
+        lineages.identifiers.merge(structure.names.map { ($0.key, $0.lineage) }) { known, _ in known }
         lineages.renewals = decision.lineages.renewals
-        transfers += decision.lineages.structure.transfers
+        transfers += structure.transfers
+        uncertain += structure.uncertain
         effects += decision.effects
     }
 }

@@ -88,7 +88,11 @@ import Testing
         let lineages = names.map { id, keys in
             let owner = id.flatMap { ledger.lineages.byID[$0]?.owner }
             let transactions = keys.map(\.transactionID.string).sorted()
-            return "\(transactions) \(owner?.account ?? "") \(owner?.basis?.transactions.map(\.string).sorted() ?? [])"
+            let basis = owner?.basis
+            return """
+                \(transactions) \(owner?.account ?? "") \(basis?.isLasting ?? false) \
+                \(basis?.transactions.map(\.string).sorted() ?? [])
+                """
         }
         return (grants + lineages.sorted()).joined(separator: "\n")
     }

@@ -8,8 +8,7 @@ package struct SeatTransaction {
     package var days: Range<Double>
     package var quantity: Int
     package var product: String
-    /// Whether it adds seats.
-    package var reason: Bool
+    package var addsSeats: Bool
     package var refundedSeats: Int?
     package var revoked: Double?
     package var revocationType: RevocationType?
@@ -21,16 +20,16 @@ package struct SeatTransaction {
 
     package init(
         id: String, original: String = "1", days: Range<Double> = 0..<30, quantity: Int = 1, product: String = "team",
-        reason: Bool = false, revoked: Double? = nil, member: String? = nil, signed: Double
+        addsSeats: Bool = false, revoked: Double? = nil, member: String? = nil, signed: Double
     ) {
         (self.id, self.original, self.days, self.quantity) = (id, original, days, quantity)
-        (self.product, self.reason, self.revoked, self.member) = (product, reason, revoked, member)
+        (self.product, self.addsSeats, self.revoked, self.member) = (product, addsSeats, revoked, member)
         self.signed = signed
     }
 
     package static let eight = SeatTransaction(id: "1", quantity: 8, signed: 1)
-    package static let eightAgain = SeatTransaction(id: "1", quantity: 8, reason: true, signed: 11)
-    package static let three = SeatTransaction(id: "2", days: 10..<30, quantity: 3, reason: true, signed: 11)
+    package static let eightAgain = SeatTransaction(id: "1", quantity: 8, addsSeats: true, signed: 11)
+    package static let three = SeatTransaction(id: "2", days: 10..<30, quantity: 3, addsSeats: true, signed: 11)
 
     package var builder: JWSBuilder {
         func date(_ value: Double) -> JSONValue { .integer(day(value).millisecondsSince1970) }
@@ -44,7 +43,7 @@ package struct SeatTransaction {
             ("inAppOwnershipType", .string((ownership ?? (member == nil ? .purchased : .assigned)).rawValue)),
             ("appTransactionId", .string(member ?? "700")), ("revocationDate", revoked.map(date)),
             ("revocationType", revocationType.map { .string($0.rawValue) }),
-            ("additionalTransactionReason", reason ? "SEAT_ADDITION" : nil),
+            ("additionalTransactionReason", addsSeats ? "SEAT_ADDITION" : nil),
         ] as [(String, JSONValue?)] {
             builder.payload[name] = value
         }

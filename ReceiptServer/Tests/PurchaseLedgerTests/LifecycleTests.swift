@@ -1,114 +1,11 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 import LedgerTestSupport
-@testable import LedgerCore
 @testable import PurchaseLedger
 import Testing
 
 /// What lifecycle events report, and to whom.
 @Suite struct LifecycleTests {
-    // MARK: The rules
-
-    /// The state of a subscription whose newest period is days 0 to 30, as last signed.
-    private static func state(
-        signed: Double = 5, product: String = "basic", transaction: String = "1", extended: Double = 0,
-        isRevoked: Bool = false, _ change: ((inout SubscriptionRenewal) -> Void)? = { _ in }
-    ) throws -> LifecycleState {
-        var purchase = Purchase(
-            productID: product, transactionID: transaction, originalTransactionID: "1", quantity: 1,
-            purchaseDate: day(0), signedDate: day(0))
-        purchase.productType = .autoRenewableSubscription
-        purchase.expiresDate = day(30 + extended)
-        if isRevoked { purchase.revocation = .revoked(Purchase.Revocation.Details(date: day(3))) }
-        (purchase.bundleID, purchase.environment) = (Minted.bundleID, .production)
-        var renewal = SubscriptionRenewal(originalTransactionID: "1", signedDate: day(signed))
-        renewal.environment = .production
-        (renewal.autoRenewStatus, renewal.nextProductID) = (.on, product)
-        change?(&renewal)
-        let renewals = change == nil ? [] : [renewal]
-        let decided = Entitlements(trustingStored: [purchase], renewals: renewals, at: day(400))
-        return LifecycleState(try #require(decided.subscriptions.first))
-    }
-
-    private static func kinds(_ states: LifecycleState?..., isGranted: Bool = true) -> [[String]] {
-        var notified: LifecycleState?
-        return states.compactMap(\.self).map { state in
-            let (kinds, now) = state.following(notified, isGranted: isGranted)
-            notified = now
-            return kinds.map(\.rawValue)
-        }
-    }
-
-    @Test func `an account is notified of what becomes otherwise, and first of what is unusual`() throws {
-        let quiet = try Self.state()
-        let cancelled = try Self.state { $0.autoRenewStatus = .off }
-        let failed = try Self.state(signed: 31) { $0.isInBillingRetryPeriod = true }
-        let inGrace = try Self.state(signed: 31) { $0.gracePeriodExpiresDate = day(46) }
-        let pending = try Self.state { $0.priceIncreaseStatus = .pending }
-        let agreed = try Self.state { $0.priceIncreaseStatus = .accepted }
-        let other = try Self.state { $0.nextProductID = "pro" }
-        let expired = try Self.state(signed: 31) { ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled) }
-        let failedForGood = try Self.state(signed: 95) {
-            ($0.autoRenewStatus, $0.expirationIntent, $0.isInBillingRetryPeriod) = (.off, .billingError, false)
-        }
-        let again = try Self.state(product: "pro", transaction: "2")
-        let unknown = try Self.state(nil)
-        #expect(Self.kinds(quiet, cancelled, cancelled, quiet) == [[], ["cancelled"], [], ["uncancelled"]])
-        #expect(Self.kinds(quiet, failed, inGrace, quiet) == [[], ["billing-issue"], [], ["recovered"]])
-        #expect(Self.kinds(quiet, pending, agreed, quiet) == [[], ["price-increase"], ["price-increase"], []])
-        #expect(Self.kinds(quiet, other, other, quiet) == [[], ["product-change"], [], ["product-change"]])
-        #expect(Self.kinds(cancelled, expired) == [["cancelled"], ["expired"]])
-        // Nothing recovered when Apple gave up, only when the customer subscribed again.
-        #expect(
-            Self.kinds(failed, failedForGood, again)
-                == [["billing-issue"], ["cancelled", "expired"], ["uncancelled", "recovered", "product-change"]])
-        #expect(Self.kinds(failedForGood, quiet) == [["cancelled", "expired"], ["uncancelled"]])
-        // An unknown state changes nothing.
-        #expect(Self.kinds(unknown, cancelled, unknown, quiet) == [[], ["cancelled"], [], ["uncancelled"]])
-        #expect(Self.kinds(other) == [["product-change"]])
-        #expect(Self.kinds(expired, isGranted: false) == [["cancelled"]])
-        // A period bought after the signature was charged.
-        #expect(try Self.kinds(Self.state(signed: -1) { $0.isInBillingRetryPeriod = true }) == [[]])
-        // A refund, and its reversal, do not end it again.
-        let refunded = try Self.state(signed: 31, isRevoked: true) { $0.autoRenewStatus = .off }
-        #expect(Self.kinds(expired, refunded, expired) == [["cancelled", "expired"], [], []])
-    }
-
-    @Test func `a subscription expires by what was signed after its end, and not while Apple tries`() throws {
-        func isNotified(
-            signed: Double, isRevoked: Bool = false, _ change: @escaping (inout SubscriptionRenewal) -> Void
-        ) throws -> Bool {
-            let state = try Self.state(signed: signed, isRevoked: isRevoked) { renewal in
-                renewal.autoRenewStatus = .off
-                change(&renewal)
-            }
-            return Self.kinds(state)[0].contains("expired")
-        }
-        #expect(try isNotified(signed: 30) { _ in })
-        #expect(try !isNotified(signed: 29.999) { $0.expirationIntent = .other })
-        // It can still renew.
-        #expect(try !isNotified(signed: 31) { $0.autoRenewStatus = .on })
-        #expect(try isNotified(signed: 31) { ($0.autoRenewStatus, $0.expirationIntent) = (.on, .productUnavailable) })
-        #expect(try !isNotified(signed: 31) { $0.isInBillingRetryPeriod = true })
-        // A later, unknown period runs.
-        #expect(try !isNotified(signed: 31) { $0.renewalDate = day(60) })
-        #expect(try isNotified(signed: 31) { $0.renewalDate = day(30) })
-        #expect(try !isNotified(signed: 45) { $0.gracePeriodExpiresDate = day(46) })
-        #expect(try isNotified(signed: 46) { $0.gracePeriodExpiresDate = day(46) })
-        #expect(try !isNotified(signed: 31, isRevoked: true) { _ in })
-    }
-
-    @Test func `an extension is of one period, and longer than what receipts round`() throws {
-        let quiet = try Self.state()
-        let second = 1.0 / 86_400
-        #expect(try Self.kinds(quiet, Self.state(extended: 10)) == [[], ["renewal-extended"]])
-        #expect(try Self.kinds(quiet, Self.state(extended: second * 0.4)) == [[], []])
-        #expect(try Self.kinds(quiet, Self.state(transaction: "2", extended: 30)) == [[], []])
-        #expect(try Self.kinds(Self.state(extended: 10), quiet) == [[], []])
-    }
-
-    // MARK: In the ledger
-
     private static func withLedger(
         _ place: Place, isOn: Bool = true, orders: Bool = false, _ body: (PurchaseLedger) throws -> Void
     ) throws {

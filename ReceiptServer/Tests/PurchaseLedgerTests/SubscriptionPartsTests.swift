@@ -2,87 +2,11 @@
 import AppStoreReceiptTesting
 @testable import LedgerCore
 @testable import PurchaseLedger
-import Sampling
-import SeededRandom
 import StrictText
 import Testing
 
 /// Large subscriptions. The ledger loads only the parts that decide.
 @Suite struct SubscriptionPartsTests {
-    @Test func `the parts of a subscription decide what the whole decides`() throws {
-        var generator = SeededGenerator()
-        var dividedCount = 0
-        for _ in 0..<Sampling.count("subscription-parts") {
-            let purchases = randomPurchases(using: &generator)
-            var variants: [TransactionKey: [Lineage.Variant]] = [:]
-            for (number, purchase) in purchases.enumerated() {
-                let key = try #require(PurchaseKeys(purchase)?.transaction)
-                variants[key, default: []].append(Lineage.Variant(number: Int64(number), purchase: purchase))
-            }
-            let divided = try #require(SubscriptionParts(variants))
-            #expect(divided.parts.flatMap(\.transactions).count == variants.count)
-            for (part, next) in zip(divided.parts, divided.parts.dropFirst()) {
-                #expect(part.span.upperBound <= next.span.lowerBound)
-            }
-            if divided.parts.count > 1 { dividedCount += 1 }
-            let now = day(Double(Int.random(in: -1...13, using: &generator)))
-            // Leave out the purchases' keys: the ledger grants nothing by them, and they depend on other items.
-            func items(_ purchases: [Purchase]) -> [String: String] {
-                let items = Entitlements(trustingStored: purchases, at: now).items
-                return Dictionary(
-                    uniqueKeysWithValues: items.map {
-                        let decided = (
-                            $0.purchase, $0.access, $0.reason, $0.accessEndDate, $0.quantity, $0.seats, $0.periodSeats,
-                            $0.nextChange, $0.firstTransactionID
-                        )
-                        return ($0.transactionID, "\(decided)")
-                    })
-            }
-            let parts = divided.parts.map { part in
-                items(part.transactions.flatMap { variants[$0, default: []].map(\.purchase) })
-            }
-            let whole = items(purchases)
-            let together = parts.reduce(into: [:]) { $0.merge($1) { $1 } }
-            guard together == whole else {
-                Issue.record("\(generator): \(purchases)")
-                return
-            }
-        }
-        #expect(dividedCount > 1000)
-    }
-
-    /// On few dates, so that all coincidences occur.
-    private func randomPurchases(using generator: inout SeededGenerator) -> [Purchase] {
-        func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &generator) }
-        func date() -> Instant { day(Double(number(0...12))) }
-        var lineItems: [Int: String] = [:]
-        return (0..<number(1...9)).map { _ in
-            let id = number(1...7)
-            var purchase = Purchase(
-                productID: ["monthly", "yearly", "gold"][number(0...2)], transactionID: "\(id)",
-                originalTransactionID: "1", purchaseDate: date(), signedDate: date())
-            purchase.productType = .autoRenewableSubscription
-            purchase.bundleID = Minted.bundleID
-            purchase.environment = .production
-            purchase.expiresDate =
-                number(0...9) == 0 ? date() : purchase.purchaseDate + .seconds(86_400 * number(0...4))
-            if number(0...2) == 0 {
-                lineItems[id] = lineItems[id] ?? "\(number(0...4))"
-                purchase.webOrderLineItemID = lineItems[id]
-            }
-            purchase.isUpgraded = [nil, false, true][number(0...2)]
-            if number(0...3) == 0 {
-                let moment = number(0...1) == 0 ? purchase.purchaseDate : date()
-                let revoked = number(0...4) == 0 ? nil : moment + .seconds(number(-1...1) * 30)
-                purchase.revocation = .revoked(.init(date: revoked))
-            }
-            if number(0...9) == 0 { purchase.evidenceExpirationDate = date() }
-            if number(0...2) == 0 { purchase.additionalTransactionReason = .seatAddition }
-            if number(0...1) == 0 { (purchase.quantity, purchase.multiSeatInfo) = (number(1...3), PurchaseSeatInfo()) }
-            return purchase
-        }
-    }
-
     /// A subscription with this many weekly periods. The last runs on the day after.
     private static func history(
         _ count: Int, _ token: String? = nil

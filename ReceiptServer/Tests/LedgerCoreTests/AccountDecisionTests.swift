@@ -1,0 +1,197 @@
+@_spi(Ledger) import AppStoreReceipt
+import AppStoreReceiptTesting
+@testable import LedgerCore
+import LedgerModels
+import Testing
+
+/// What accounts are answered, and what support and transfers change.
+@Suite struct AccountDecisionTests {
+    private func evidence(
+        _ id: String, of original: String? = nil, _ product: String = "pro", type: ProductType = .nonConsumable,
+        signed: Double = 0, _ change: (inout JWSBuilder) -> Void = { _ in }
+    ) throws -> VerifiedEvidence {
+        var builder = JWSBuilder.transaction(
+            bundleID: Minted.bundleID, productID: product, transactionID: id, signedDate: day(signed))
+        (builder.productType, builder.purchaseDate) = (type, day(0))
+        builder.originalTransactionID = original ?? id
+        change(&builder)
+        return try Minted.evidence(builder)
+    }
+
+    private func key(_ id: String) -> TransactionKey {
+        TransactionKey(environment: .production, bundleID: Minted.bundleID, transactionID: id)
+    }
+
+    // MARK: Answers
+
+    @Test func `an answer names the transaction, what was paid, and the grant`() throws {
+        let ledger = MemoryLedger()
+        let paid = try evidence("2", of: "1", "coins", type: .consumable) {
+            ($0.price, $0.quantity) = (4990, 3)
+            ($0.payload["currency"], $0.payload["storefront"]) = ("EUR", "DEU")
+        }
+        ledger.redeem(paid, for: "anna", at: day(1))
+        let answer = try #require(ledger.lastOutcomes.first)
+        #expect((answer.transactionID, answer.originalTransactionID, answer.grantedAs) == ("2", "1", "2"))
+        #expect((answer.productID, answer.bundleID) == ("coins", Minted.bundleID) && answer.environment == .production)
+        #expect((answer.outcome, answer.quantity) == (.granted, 3) && answer.reason == nil)
+        #expect((answer.price, answer.currency, answer.storefront) == (4990, "EUR", "DEU"))
+        #expect(answer.isTypeStated == false && !answer.isOwnerConflict && answer.seats == nil)
+        ledger.redeem(paid, for: "ben", at: day(1))
+        let other = try #require(ledger.lastOutcomes.first)
+        #expect((other.outcome, other.quantity, other.grantedAs) == (.belongsToAnother, 0, nil))
+        #expect(!other.isOwnerConflict && other.reason == "belongs-to-another")
+        try ledger.redeem(evidence("9") { $0.payload["type"] = nil }, for: "anna", at: day(1))
+        #expect(ledger.lastOutcomes.map { $0.isTypeStated } == [nil])
+    }
+
+    @Test func `of several grants of one purchase, the one submitted is answered, or else the one that stands`() throws
+    {
+        let ledger = MemoryLedger()
+        for id in ["1", "2"] { try ledger.redeem(evidence(id), for: "anna", at: day(1)) }
+        func refund(_ id: String, on date: Double) throws {
+            try ledger.record(
+                evidence(id, signed: date) { ($0.revocationDate, $0.revocationReason) = (day(date), .other) },
+                at: day(date))
+        }
+        try refund("1", on: 2)
+        // Apple signs that both are one.
+        let joined = try evidence("3", of: "2", signed: 3) { $0.payload["previousOriginalTransactionId"] = "1" }
+        ledger.redeem(joined, for: "anna", at: day(3))
+        let answer = try #require(ledger.lastOutcomes.first)
+        #expect((answer.outcome, answer.grantedAs, answer.quantity) == (.alreadyYours, "2", 1))
+        try ledger.redeem(evidence("1"), for: "anna", at: day(4))
+        #expect(ledger.lastOutcomes[0].grantedAs == "1")
+    }
+
+    @Test func `an account has a period once, the seats of a second grant end, and support cannot set it`() throws {
+        let ledger = MemoryLedger()
+        var (first, second) = (SeatTransaction.eight, SeatTransaction.three)
+        // Neither has a reason yet, and the second is of a subscription of its own.
+        (second.addsSeats, second.signed) = (false, 10)
+        try ledger.redeem(first.evidence, for: "buyer", at: day(10))
+        try ledger.redeem(second.evidence, for: "buyer", at: day(10))
+        (first.addsSeats, first.signed) = (true, 11)
+        try ledger.record(.notification(first.notification(.didChangeRenewalPreference, uuid: 1)), at: day(12))
+        let grants = ledger.grants.sorted { $0.transaction < $1.transaction }
+        #expect(grants.map(\.quantity) == [1, 0] && grants.map(\.seats) == [11, nil])
+        let event = try #require(ledger.events.last)
+        #expect((event.kind, event.transactionID, event.previousQuantity, event.quantity) == (.adjusted, "2", 1, 0))
+        try ledger.redeem(SeatTransaction.three.evidence, for: "buyer", at: day(12))
+        let answer = try #require(ledger.lastOutcomes.first)
+        #expect((answer.outcome, answer.grantedAs, answer.seats) == (.alreadyYours, "1", 11))
+        let error = #expect(throws: LedgerError.self) { try ledger.adjust(key("2"), to: 1, at: day(12)) }
+        #expect(error?.code == .notAdjustable)
+        try ledger.adjust(key("1"), to: 0, at: day(12))
+        try ledger.adjust(key("1"), to: 1, at: day(13))
+        #expect(ledger.lineages[key("1")]?.grants[key("1")]?.seats == 11)
+    }
+
+    @Test func `the type that the policy stated stays with what was granted, and with what Apple signs later`() throws {
+        let ledger = MemoryLedger(productTypes: ["coins": .consumable])
+        for signed in [1.0, 2] {
+            let untyped = try evidence("1", "coins", signed: signed) {
+                ($0.payload["type"], $0.quantity) = (nil, Int(signed))
+            }
+            ledger.redeem(untyped, for: "anna", at: day(signed))
+        }
+        let variants = try #require(ledger.lineages[key("1")]?.evidence[key("1")])
+        #expect(variants.map(\.purchase.statedType) == [.consumable, .consumable])
+        // What nobody owns keeps no type.
+        try ledger.record(evidence("2", "coins") { $0.payload["type"] = nil }, at: day(3))
+        #expect(ledger.lineages[key("2")]?.evidence[key("2")]?.map(\.purchase.statedType) == [nil])
+    }
+
+    // MARK: Adjustments
+
+    @Test func `support sets quantities of consumables, and whether an account has anything else`() throws {
+        let ledger = MemoryLedger()
+        try ledger.redeem(evidence("1", "coins", type: .consumable) { $0.quantity = 5 }, for: "anna", at: day(1))
+        try ledger.redeem(Minted.period("2", of: "2", from: 0), for: "anna", at: day(1))
+        func grant(_ id: String) throws -> Grant { try #require(ledger.lineages[key(id)]?.grants[key(id)]) }
+        try ledger.adjust(key("1"), to: 7, at: day(2))
+        #expect(try grant("1").quantity == 7 && grant("1").changedAt == day(2))
+        try ledger.adjust(key("1"), to: nil, at: day(3))
+        #expect(try grant("1").quantity == 5 && grant("1").adjusted == nil)
+        for quantity: Int64 in [0, 1] {
+            try ledger.adjust(key("2"), to: quantity, at: day(3))
+            #expect(try grant("2").quantity == quantity && grant("2").until == day(30))
+        }
+        let error = #expect(throws: LedgerError.self) { try ledger.adjust(key("2"), to: 2, at: day(3)) }
+        #expect(error?.code == .invalidText)
+        #expect(throws: LedgerError.self) { try ledger.adjust(key("3"), to: 0, at: day(3)) }
+        #expect(ledger.state == ledger.stateByEvents)
+        // A subscription's adjustment follows the period to its refund.
+        try ledger.adjust(key("2"), to: 0, at: day(4))
+        try ledger.record(Minted.period("2", of: "2", from: 0, signed: 5) { $0.expiresDate = day(40) }, at: day(5))
+        #expect(try grant("2").quantity == 0)
+    }
+
+    // MARK: Transfers
+
+    @Test func `a transfer is noted once a lineage, and its events are in the order of transactions`() throws {
+        let ledger = MemoryLedger(notifiesLifecycles: true)
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
+        let periods = [subscription.firstPeriod] + (0..<4).map { _ in history.renew(subscription) }
+        history.turnOffRenewal(of: subscription, at: day(125))
+        for (number, period) in periods.enumerated() {
+            let date = Double(30 * number + 1)
+            ledger.redeem(try history.evidence(period, signedAt: day(date)), for: "anna", at: day(date))
+        }
+        for notification in try history.verifiedNotifications(through: day(126)) {
+            ledger.record(.notification(notification), at: day(126))
+        }
+        let before = ledger.events.count
+        ledger.transfer(from: "anna", to: "ben", at: day(127))
+        let events = ledger.events[before...]
+        let moved = events.filter { [.granted, .revoked].contains($0.kind) }
+        let ids = periods.map(\.transactionID)
+        #expect(moved.map(\.transactionID) == ids.flatMap { [$0, $0] })
+        #expect(moved.map(\.account) == ids.flatMap { _ in ["anna", "ben"] })
+        // The new owner is notified of the state.
+        #expect(events.filter { $0.kind == .cancelled }.map(\.account) == ["ben"])
+        #expect(ledger.transfers.map { [$0.from, $0.to, $0.reason] } == [["anna", "ben", "test"]])
+        let basis = try #require(ledger.lineages[key(ids[0])]?.owner?.basis)
+        #expect(basis.isLasting)
+        #expect(ledger.effects.dueDates.values.allSatisfy { $0 != day(127) })
+    }
+
+    @Test func `a transfer asks again about the parts of a period, and about nothing else`() throws {
+        let ledger = MemoryLedger()
+        try ledger.redeem(SeatTransaction.eightAgain.evidence, for: "buyer", at: day(11))
+        ledger.transfer(from: "buyer", to: "ben", at: day(12))
+        #expect(ledger.effects.dueDates[key("1")] == day(12))
+    }
+
+    @Test func `the claim of who got a receipt's purchases lasts if one was granted without evidence`() throws {
+        for isImported in [false, true] {
+            let ledger = MemoryLedger()
+            var receipt = SeatTransaction.eight
+            receipt.original = "90"
+            try ledger.redeem(receipt.receipt, for: "anna", at: day(11))
+            let imported = Grant(transaction: key("90"), account: "anna", productID: "team", quantity: 1)
+            if isImported { #expect(ledger.grant(imported, at: day(11))) }
+            ledger.transfer(from: "anna", to: "ben", at: day(12))
+            let basis = try #require(ledger.lineages[key("1")]?.owner?.basis)
+            #expect(basis.isLasting == isImported && basis.transactions.map(\.string) == ["1"])
+            #expect(ledger.effects.dueDates.values.allSatisfy { $0 != day(12) })
+        }
+    }
+
+    @Test func `of tokens that move with a transfer, the events of the new owner have those of the purchases`() throws {
+        let tokens = [1, 2].map { AppAccountToken("6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a0\($0)")! }
+        let ledger = MemoryLedger(usesTokens: true)
+        for token in tokens { ledger.register(token, for: "anna", at: day(0)) }
+        for (id, token) in zip(["1", "2"], tokens) {
+            try ledger.redeem(
+                evidence(id, "coins", type: .consumable) { $0.appAccountToken = token.description }, for: "anna",
+                at: day(1))
+        }
+        let before = ledger.events.count
+        ledger.transfer(from: "anna", to: "ben", moving: [tokens[0]], at: day(2))
+        let events = ledger.events[before...].sorted { ($0.account, $0.transactionID) < ($1.account, $1.transactionID) }
+        #expect(events.map(\.account) == ["anna", "anna", "ben", "ben"])
+        #expect(events.map(\.accountToken) == [nil, nil, tokens[0], nil])
+    }
+}
