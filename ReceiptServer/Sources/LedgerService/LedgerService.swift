@@ -201,7 +201,9 @@ package struct LedgerService: Sendable {
             }
             orders.requiresTokenSince = date
         }
-        if let hours = try values.number("--order-hours", 1...8760) { orders.orderTime = .seconds(hours * 3600) }
+        if let hours = try values.number("--order-hours", 1...OrderPolicy.maximumOrderHours) {
+            orders.orderTime = .seconds(hours * 3600)
+        }
         return orders
     }
 

@@ -29,6 +29,25 @@ import TrialSupport
         }
     }
 
+    /// SQLite has one writer at a time.
+    @Test(arguments: Place.available.filter { $0 != .sqlite })
+    func `evidence goes with the last attempt that sent it, also if the last two go at once`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            try ledger.record([Self.attempt(1, of: "anna", Self.text), Self.attempt(2, of: "ben", Self.text)])
+            #expect(try count("kept_evidence", ledger) == 1)
+            let deletion = Thread { _ = try? ledger.deleteAccount("ben") }
+            try ledger.store.write { (connection) throws(LedgerError) in
+                _ = try connection.eraseAttempts(of: "anna", number: 1, at: .now)
+                // The statements above wait for an answer here.
+                _ = try connection.run("SELECT 1")
+                deletion.start()
+                Thread.sleep(forTimeInterval: 1)
+            }
+            while !deletion.isFinished { Thread.sleep(forTimeInterval: 0.01) }
+            #expect(try count("attempts", ledger) == 0 && count("kept_evidence", ledger) == 0)
+        }
+    }
+
     @Test func `the digest is that of the text without white space at its ends`() throws {
         let digest = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"
         for text in ["foo", " foo\r\n", "\t\nfoo"] { #expect(EvidenceDigest.text(of: Array(text.utf8)) == digest) }

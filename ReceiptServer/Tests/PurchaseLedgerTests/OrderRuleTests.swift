@@ -192,7 +192,7 @@ import Testing
         let coins = history.buyConsumable("coins", at: day(60))
         let evidence = try history.evidence(coins, signedAt: day(60))
         #expect(try ledger.outcomes(evidence, for: "granted", at: day(61)) == [.granted])
-        // A process without orders does not know when they end.
+        // A process without orders does not know when they end: after a year at the latest.
         try PurchaseLedger(location.text).removeHistory(before: day(100))
         try ledger.removeHistory(before: day(100) - EventDelivery.retention)
         let states = orders.map { order in

@@ -224,7 +224,7 @@ import TrialSupport
             try ledger.store.write { (connection) throws(LedgerError) in
                 _ = try connection.run("UPDATE outbox SET state = 'pending' RETURNING 1")
                 removal.start()
-                // Until it waits for the row.
+                // Until it has read the row, and passed over it.
                 Thread.sleep(forTimeInterval: 1)
             }
             while !removal.isFinished { Thread.sleep(forTimeInterval: 0.01) }

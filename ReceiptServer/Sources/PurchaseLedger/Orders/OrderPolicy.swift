@@ -4,8 +4,10 @@ public import Instants
 public struct OrderPolicy: Sendable {
     /// The date from which a purchase without a token isn't granted to its submitter (R4), or `nil` for never.
     public var requiresTokenSince: Instant?
-    /// The time that an order stays open.
+    /// The time that an order stays open, up to a year.
     public var orderTime: Duration = .seconds(72 * 3600)
+    /// The longest that orders stay open.
+    package static let maximumOrderHours = 8760
 
     /// Creates a policy that requires no token.
     public init() {}

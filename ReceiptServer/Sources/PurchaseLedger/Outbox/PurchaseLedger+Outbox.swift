@@ -281,11 +281,14 @@ extension PurchaseLedger {
         }
     }
 
-    /// Removes delivered events and answers to idempotency keys from before a date, orders that were abandoned before
-    /// it (if the policy has orders), and the digests of names of accounts that were deleted more than a day ago.
+    /// Removes delivered events, lifecycle events of unowned purchases and answers to idempotency keys from before a
+    /// date, orders that were abandoned before it, and the digests of names of accounts that were deleted more than a
+    /// day ago.
+    ///
+    /// Without orders in the policy, another process may keep them open for up to a year.
     @available(*, noasync)
     public func removeHistory(before date: Instant) throws(LedgerError) {
-        var removals = [
+        let removals = [
             ("outbox", "id", OutboxQuery.old, date),
             (
                 "unowned_events", "id",
@@ -296,13 +299,15 @@ extension PurchaseLedger {
                 "SELECT account, idempotency_key FROM answers WHERE answered_at < $1 LIMIT 1000", date
             ),
             ("deletions", "account_digest", Self.oldDeletions, policy.surroundings.date() - Self.deletionTime),
+            (
+                "orders", "id", OrderQuery.old,
+                date - (policy.orders?.orderTime ?? .seconds(3600 * OrderPolicy.maximumOrderHours))
+            ),
         ]
-        // Without orders, it is not known how long another server keeps them open.
-        if policy.orders != nil { removals.append(("orders", "id", OrderQuery.old, date - policy.orderTime)) }
         for (table, key, old, date) in removals {
             // Remove them in small batches, so that other transactions don't wait.
             var count = 1000
-            while count == 1000 {
+            while count >= 1000 {
                 count = try store.write { (connection) throws(LedgerError) in
                     // What another transaction is changing is no longer old.
                     let found = old + connection.dialect.skippingRowLock

@@ -249,6 +249,12 @@ extension SQLConnection {
                     AND NOT EXISTS (SELECT 1 FROM attempts WHERE attempts.digest = kept_evidence.digest)
                 """, oneOf: removed.map { $0.values[1] }, dialect),
         ]
+        if !dialect.rowLock.isEmpty {
+            // In PostgreSQL, of two transactions that remove the last attempts with one evidence, each still sees the
+            // other's.
+            let kept = "SELECT 1 FROM kept_evidence WHERE digest \(one) ORDER BY digest" + dialect.rowLock
+            _ = try run([SQLQuery(kept, oneOf: removed.map { $0.values[1] }, dialect)])
+        }
         for statement in deletions.flatMap(\.statements) { try write(statement.text, statement.parameters) }
     }
 
@@ -293,7 +299,7 @@ extension SQLConnection {
 
     fileprivate func removeDeletions(at now: Instant) throws(LedgerError) {
         try write(
-            "DELETE FROM deletions WHERE account_digest IN (\(PurchaseLedger.oldDeletions))",
+            "DELETE FROM deletions WHERE account_digest IN (\(PurchaseLedger.oldDeletions)\(dialect.skippingRowLock))",
             [SQLValue(now - PurchaseLedger.deletionTime)])
     }
 
