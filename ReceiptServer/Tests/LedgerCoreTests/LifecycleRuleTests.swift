@@ -212,6 +212,21 @@ import Testing
         }
     }
 
+    @Test func `an event has the date of what it reports, and what Apple signed of it`() throws {
+        let ledger = MemoryLedger(notifiesLifecycles: true)
+        try ledger.redeem(Minted.period("1", of: "1", from: 0), for: "anna", at: day(0))
+        try ledger.record(Minted.renewal(signed: 5, ends: 30) { $0.autoRenewProductID = "gold" }, at: day(6))
+        try ledger.record(Minted.period("1", of: "1", from: 0, signed: 7) { $0.expiresDate = day(33) }, at: day(8))
+        try ledger.record(
+            Minted.renewal(signed: 40, ends: 33) { ($0.autoRenewStatus, $0.expirationIntent) = (.off, .cancelled) },
+            at: day(41))
+        let events = ledger.events.filter { $0.lifecycle != nil }
+        #expect(events.map(\.kind) == [.productChange, .renewalExtended, .cancelled, .productChange, .expired])
+        #expect(events.map { $0.lifecycle?.happenedAt } == [day(5), day(7), day(40), day(40), day(33)])
+        #expect(events.map { $0.lifecycle?.renewsAs } == ["gold", "gold", "basic", "basic", "basic"])
+        #expect(events.map { $0.lifecycle?.expirationReason != nil } == [false, false, true, true, true])
+    }
+
     // MARK: Requests for refunds
 
     /// The notifications of a consumable's request for a refund and what became of it, in the order of their dates.
@@ -282,7 +297,7 @@ import Testing
             }
             #expect(ledger.events.contains { $0.kind == .refundRequested } == refund.isNotified, "\(refund)")
         }
-        // The refund of everything came at the same time.
+        // The refund of a part came at the same time.
         let (coins, sent) = try Self.requested { $0.refund($1, at: day(1), percentage: 50_000) }
         let ledger = Self.ledger(coins)
         for notification in sent.reversed() { ledger.record(.notification(notification), at: day(4)) }

@@ -102,4 +102,41 @@ import Testing
         #expect(try Self.kinds(quiet, Self.state(transaction: "2", extended: 30)) == [[], []])
         #expect(try Self.kinds(Self.state(extended: 10), quiet) == [[], []])
     }
+
+    @Test func `states are the same if all that is reported is`() throws {
+        let states = try [
+            Self.state(), Self.state(product: "pro") { $0.nextProductID = "basic" }, Self.state(transaction: "2"),
+            Self.state(extended: 1), Self.state { $0.autoRenewStatus = .off }, Self.state { $0.nextProductID = "pro" },
+            Self.state(signed: 31) { $0.isInBillingRetryPeriod = true },
+            Self.state { $0.priceIncreaseStatus = .pending }, Self.state(isRevoked: true),
+            Self.state(signed: 31) { $0.autoRenewStatus = .off }, Self.state(nil),
+        ]
+        for (index, state) in states.enumerated() {
+            #expect(states.indices.filter { states[$0] == state } == [index])
+        }
+    }
+
+    /// Of a period of «basic» from day 10 to 40.
+    @Test(
+        arguments: [
+            // Signed at its begin or later.
+            (10, nil, "basic", "basic", true), (11, 40, "basic", "basic", true), (11, 10, "basic", "basic", false),
+            // Within the day before it begins: of its product, or with its end.
+            (9.5, nil, "basic", "gold", true), (9.5, nil, "gold", "basic", true), (9.5, 40, "gold", "gold", true),
+            (9.5, nil, "gold", "gold", false), (9.5, 50, "gold", "gold", false), (9.5, 10, "basic", "gold", true),
+            (9.5, 9.9, "basic", "gold", false), (9, nil, "basic", "basic", true), (8.9, nil, "basic", "basic", false),
+        ] as [(Double, Double?, String, String, Bool)])
+    func `renewal information covers the periods that Apple knew when it signed it`(
+        _ signed: Double, _ renews: Double?, _ product: String, _ next: String, _ covers: Bool
+    ) {
+        var period = Purchase(
+            productID: "basic", transactionID: "1", originalTransactionID: "1", purchaseDate: day(10),
+            signedDate: day(10))
+        period.expiresDate = day(40)
+        var renewal = SubscriptionRenewal(originalTransactionID: "1", signedDate: day(signed))
+        (renewal.productID, renewal.nextProductID, renewal.renewalDate) = (product, next, renews.map(day))
+        #expect(renewal.covers(period) == covers)
+        renewal.expirationIntent = .cancelled
+        #expect(renewal.covers(period) == (covers && signed >= 10))
+    }
 }

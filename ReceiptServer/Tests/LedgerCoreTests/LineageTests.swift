@@ -136,6 +136,37 @@ import Testing
         }
     }
 
+    @Test func `R6: joined lineages are loaded whole, and a claim rests on what both of an account did`() throws {
+        let joining = try coins("3") { ($0.originalTransactionID, $0.previousOriginalTransactionID) = ("2", "1") }
+        for (second, basis) in [("anna", ["1", "2"]), ("ben", ["1"])] {
+            var lineages = Lineages()
+            for (id, account) in [(1, "anna"), (2, second)] as [(Int64, String)] {
+                var lineage = Lineage(id: id)
+                // The second transaction was not looked up.
+                for name in ["\(id)", "\(id)0"] {
+                    let purchase = try #require(coins(name).purchases.first)
+                    lineage.record(purchase.signed, try #require(purchase.keys?.transaction))
+                }
+                lineage.owner = Lineage.Ownership(
+                    account: account, claimedAt: day(Double(id)), order: .number(id),
+                    basis: ClaimBasis(isLasting: false, [UTF8Bytes("\(id)")]))
+                lineage.division = Division(original: UTF8Bytes("\(id)"), areTokensNoted: true, nil)
+                lineages.byID[id] = lineage
+                let first = try #require(joining.keys.first { $0.transactionID.string == "\(id)" })
+                lineages.identifiers[first] = id
+            }
+            lineages.gather(Gathering([joining], joining.keys, lineages.identifiers, members: []))
+            #expect(
+                lineages.byID.keys.sorted() == [1] && lineages.structure.merged.map { [$0.from, $0.into] } == [[2, 1]])
+            #expect(lineages.structure.undivided.sorted() == [1, 2] && lineages.byID[1]?.division == nil)
+            #expect(lineages.structure.inserted.map(\.transactionID.string) == ["3"])
+            #expect(lineages.identifiers.keys.map(\.transactionID.string).sorted() == ["1", "10", "2", "20", "3"])
+            #expect(lineages.identifiers.values.allSatisfy { $0 == 1 })
+            #expect(lineages.byID[1]?.owner?.basis?.transactions.map(\.string).sorted() == basis)
+            #expect(lineages.structure.transfers.count == (second == "anna" ? 0 : 1))
+        }
+    }
+
     @Test(
         arguments: [
             (.number(1), 5, .number(2), 1), (.number(2), 5, .last, 1), (.last, 1, .last, 5),
@@ -285,7 +316,7 @@ import Testing
 
     // MARK: Values
 
-    @Test func `owners are the same if all of them is, and text is compared by its bytes`() {
+    @Test func `owners and errors are the same only if every part is, and text is compared by its bytes`() {
         let owner = Lineage.Ownership(account: "é", claimedAt: day(1), order: .last, basis: .lasting)
         var others = [Lineage.Ownership](repeating: owner, count: 4)
         others[0].account = "e\u{301}"
@@ -299,7 +330,7 @@ import Testing
         #expect("\(error)".hasSuffix("é") && !"\(LedgerError(.notFound, ""))".hasSuffix(" "))
     }
 
-    @Test func `keys are locked in one order: environment, app, id`() {
+    @Test func `keys are ordered by environment, app and id`() {
         let keys = [
             key("2", "a", .production), key("1", "b", .production), key("2", "b", .production), key("1", "a", .sandbox),
         ]

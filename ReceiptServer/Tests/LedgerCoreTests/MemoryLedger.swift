@@ -3,7 +3,8 @@ import AppStoreReceipt
 import LedgerModels
 import StrictText
 
-/// A ledger in memory, whose lineages are a value that each decision replaces.
+/// A ledger in memory, whose lineages are a value that each decision replaces. It loads all of a lineage, and divides
+/// none.
 final class MemoryLedger {
     let rules: LedgerRules
     private(set) var lineages = Lineages()
@@ -13,6 +14,7 @@ final class MemoryLedger {
     private(set) var uncertain: [Int64] = []
     private(set) var lastOutcomes: [TransactionOutcome] = []
     private var lastNumber: Int64 = 0
+    private var claimCount: Int64 = 0
 
     init(
         forSale: [String]? = nil, usesTokens: Bool = false, requiresTokenSince date: Instant? = nil,
@@ -28,7 +30,8 @@ final class MemoryLedger {
 
     private init(_ other: MemoryLedger) {
         (rules, lineages, effects, transfers) = (other.rules, other.lineages, other.effects, other.transfers)
-        (uncertain, lastOutcomes, lastNumber) = (other.uncertain, other.lastOutcomes, other.lastNumber)
+        (uncertain, lastOutcomes) = (other.uncertain, other.lastOutcomes)
+        (lastNumber, claimCount) = (other.lastNumber, other.claimCount)
     }
 
     /// Returns a ledger that goes on from here.
@@ -51,6 +54,22 @@ final class MemoryLedger {
         var state = LedgerState()
         for event in events { state.set(Int64(event.quantity), of: event.transactionID, for: event.account) }
         return state
+    }
+
+    /// What accounts have, by account and transaction: `buyer 1`. A transaction can be in two accounts' books.
+    var balances: [String: Int64] {
+        let held = grants.filter { $0.quantity > 0 }
+        return Dictionary(
+            uniqueKeysWithValues: held.map { ("\($0.account) \($0.transaction.transactionID.string)", $0.quantity) })
+    }
+
+    /// What the events add up to for each account.
+    var balancesByEvents: [String: Int64] {
+        var balances: [String: Int64] = [:]
+        for event in events {
+            balances["\(event.account) \(event.transactionID)"] = event.quantity == 0 ? nil : Int64(event.quantity)
+        }
+        return balances
     }
 
     // MARK: Requests
@@ -230,7 +249,12 @@ final class MemoryLedger {
     private func apply(_ decision: LedgerDecision) {
         lastNumber = max(lastNumber, decision.lineages.structure.created.max() ?? 0)
         let structure = decision.lineages.structure
+        check(decision.lineages)
         lineages.byID.merge(decision.lineages.byID) { $1 }
+        for id in structure.claimed where lineages.byID[id]?.owner?.order == .last {
+            claimCount += 1
+            lineages.byID[id]?.owner?.order = .number(claimCount)
+        }
         // As the tables do it: what the decision does not say stays.
         for (from, into) in structure.merged {
             lineages.byID[from] = nil
@@ -244,5 +268,18 @@ final class MemoryLedger {
         transfers += structure.transfers
         uncertain += structure.uncertain
         effects += decision.effects
+    }
+
+    /// Stops if the tables' writer would miss a change: it writes new rows and lost grants only as they are named.
+    private func check(_ decided: Lineages) {
+        let structure = decided.structure
+        precondition(structure.inserted.allSatisfy { lineages.identifiers[$0] == nil })
+        precondition(Set(decided.byID.keys).subtracting(lineages.byID.keys).isSubset(of: structure.created))
+        let claimed = Set(structure.claimed)
+        precondition(decided.byID.values.allSatisfy { $0.owner?.order != .last || claimed.contains($0.id) })
+        let merged = structure.merged.map(\.from)
+        let before = (Array(decided.byID.keys) + merged).compactMap { lineages.byID[$0] }.flatMap(\.grants.keys)
+        let lost = Set(before).subtracting(decided.byID.values.flatMap(\.grants.keys))
+        precondition(lost.isSubset(of: structure.lost.map(\.grant.transaction)))
     }
 }

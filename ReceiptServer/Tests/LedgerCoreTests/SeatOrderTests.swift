@@ -60,7 +60,7 @@ import Testing
     private func check(_ node: Node, _ arrived: Set<String>, _ names: Comment) {
         let ledger = node.ledger
         #expect(ledger.state == node.model.state, names)
-        #expect(ledger.stateByEvents == ledger.state, names)
+        #expect(ledger.balancesByEvents == ledger.balances, names)
         func has(_ account: String) -> [Int64] {
             ledger.grants.filter { $0.account.hasSameBytes(as: account) }.map(\.quantity)
         }

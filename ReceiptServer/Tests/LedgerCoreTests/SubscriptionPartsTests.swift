@@ -49,6 +49,33 @@ import Testing
         #expect(dividedCount > 1000)
     }
 
+    @Test func `a transaction that contradicts itself, or that Apple moved, is in no part`() {
+        var period = Purchase(
+            productID: "monthly", transactionID: "2", originalTransactionID: "1", purchaseDate: day(0),
+            signedDate: day(0))
+        (period.productType, period.expiresDate, period.webOrderLineItemID) = (.autoRenewableSubscription, day(30), "9")
+        func item(_ change: (inout Purchase) -> Void) -> String? {
+            var other = period
+            change(&other)
+            return SubscriptionPeriod([period, other]).map { $0.lineItem?.string ?? "none" }
+        }
+        #expect(item { _ in } == "9" && SubscriptionPeriod([]) == nil)
+        #expect(item { $0.expiresDate = nil } == nil && item { $0.productType = .nonRenewingSubscription } == nil)
+        #expect(
+            item { $0.previousOriginalTransactionID = "1" } == nil && item { $0.originalTransactionID = "3" } == nil)
+        #expect(item { $0.webOrderLineItemID = "8" } == nil && item { $0.webOrderLineItemID = "\u{0}" } == nil)
+        // These name none.
+        for name in [nil, "", "0"] as [String?] { #expect(item { $0.webOrderLineItemID = name } == "9") }
+        let later = SubscriptionPeriod(
+            [period, period].enumerated().map { index, purchase in
+                var purchase = purchase
+                purchase.purchaseDate = day(Double(index - 1))
+                purchase.expiresDate = day(Double(30 - index))
+                return purchase
+            })
+        #expect(later?.span == day(-1).millisecondsSince1970..<day(30).millisecondsSince1970)
+    }
+
     /// On few dates, so that all coincidences occur.
     private func randomPurchases(using generator: inout SeededGenerator) -> [Purchase] {
         func number(_ range: ClosedRange<Int>) -> Int { Int.random(in: range, using: &generator) }

@@ -67,9 +67,8 @@ package struct SeatHistories {
 
     package func random(using generator: inout SeededGenerator) throws -> History {
         var history = History()
-        history.hasReceipts = Bool.random(using: &generator)
         let isOfFew = Int.random(in: 0..<4, using: &generator) == 0
-        let pieces = isOfFew ? boughtAgain : history.hasReceipts ? all + receipts : all
+        let pieces = isOfFew ? boughtAgain : Bool.random(using: &generator) ? all + receipts : all
         for number in 0..<Int.random(in: 2...14, using: &generator) {
             let piece = pieces.randomElement(using: &generator)!
             let account = Int.random(in: 0..<5, using: &generator) == 0 ? "eve" : piece.owner
@@ -77,6 +76,7 @@ package struct SeatHistories {
                 let transaction = transactions.randomElement(using: &generator)!
                 history.steps.append(.recorded(try transaction.notification(.didRenew, uuid: number)))
             } else {
+                if case .receipt = piece.evidence { history.hasReceipts = true }
                 history.steps.append(.submitted(piece.evidence, account: account))
             }
         }

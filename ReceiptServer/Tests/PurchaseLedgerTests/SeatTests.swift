@@ -110,6 +110,61 @@ import Testing
         }
     }
 
+    @Test(arguments: Place.available)
+    func `what a receipt joined is split off in the tables, and no claim is uncertain`(_ place: Place) throws {
+        let member = SeatTransaction(id: "3", quantity: 8, member: "701", signed: 12)
+        try place.withLedger { (ledger) throws in
+            // A member's receipt makes her the owner of the subscription, and of the buyer's renewal.
+            #expect(try ledger.outcomes(member.receipt, for: "anna", at: day(2)) == [.granted])
+            #expect(
+                try ledger.outcomes(SeatTransaction.eight.evidence, for: "buyer", at: day(3)) == [.belongsToAnother])
+            #expect(try has(ledger, "anna") == [1, 1])
+            #expect(try ledger.outcomes(member.evidence, for: "anna", at: day(12)) == [.alreadyYours])
+            #expect(try has(ledger, "anna") == [1])
+            let all = try posted(ledger, "anna")
+            #expect(all.suffix(2) == ["revoked 1 1→0 - redeem", "changed 3 1→1 - redeem"])
+            #expect(try ledger.outcomes(SeatTransaction.eight.evidence, for: "buyer", at: day(13)) == [.granted])
+            // A receipt joins nothing again.
+            _ = try ledger.redeem(member.receipt, for: "anna", at: day(14))
+            #expect(try (has(ledger, "anna"), has(ledger, "buyer")) == ([1], [1]))
+            #expect(try ledger.uncertainClaims().isEmpty)
+            let name = TransactionName(environment: .production, bundleID: Minted.bundleID, transactionID: "1")
+            #expect(try ledger.story(of: name, at: day(14))?.related == [])
+            #expect(try balances(ledger) == balancesByEvents(ledger))
+        }
+    }
+
+    /// Whether Apple signs such ids is not known.
+    @Test(arguments: Place.available)
+    func `renewal information reaches what a member bought later under a name for her first transaction`(
+        _ place: Place
+    ) throws {
+        let first = SeatTransaction(id: "7", original: "7", quantity: 8, member: "701", signed: 1)
+        let bought = SeatTransaction(id: "9", original: "7", days: 30..<60, signed: 31)
+        try place.withLedger { (ledger) throws in
+            for evidence in try [first.receipt, first.evidence, first.receipt] {
+                _ = try ledger.redeem(evidence, for: "work", at: day(12))
+            }
+            #expect(try ledger.outcomes(bought.evidence, for: "private", at: day(31)) == [.granted])
+            var renewal = JWSBuilder.renewalInfo(productID: "team", originalTransactionID: "7", signedDate: day(60))
+            renewal.payload["gracePeriodExpiresDate"] = .integer(day(66).millisecondsSince1970)
+            var failure = JWSBuilder.notification(
+                .didFailToRenew, bundleID: Minted.bundleID,
+                transaction: try bought.builder.signed(by: Minted.authority.get()),
+                renewalInfo: try renewal.signed(by: Minted.authority.get()))
+            failure.payload["notificationUUID"] = "grace"
+            try ledger.record(Minted.notification(failure), at: day(60))
+            for _ in 0..<2 {
+                let codes = try ledger.entitlements(of: "private", at: day(62)).codes
+                #expect(codes["9"]?.hasPrefix("active") ?? false)
+                _ = try ledger.redeem(bought.evidence, for: "private", at: day(60))
+                #expect(try ledger.events().last { $0.account == "private" }?.until == day(66))
+            }
+            #expect(try (has(ledger, "work"), has(ledger, "private")) == ([1], [1]))
+            #expect(try balances(ledger) == balancesByEvents(ledger))
+        }
+    }
+
     /// X's receipts put both into one lineage. His purchase stays his in whatever order the rest arrives.
     @Test(arguments: Place.available)
     func `what is split off in one request with what is bought divides no subscription`(_ place: Place) throws {
