@@ -161,7 +161,8 @@ def generated():
     def files(*folders):
         return [name for name in git("ls-files", "-co", "--exclude-standard", *folders)
                 if name.endswith(".swift") and (ROOT / name).is_file()]
-    command = [generator(), *files(*(f"Sources/{module}" for module in sorted(modules))), "--decisions", *files(DECISIONS)]
+    library = files(*(f"Sources/{module}" for module in sorted(modules)))
+    command = [generator(), *library, "--decisions", *files(DECISIONS)]
     output = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     mutants, declarations, counts = [], collections.defaultdict(list), collections.Counter()
     for entry in json.loads(output):

@@ -20,8 +20,8 @@
 // `operationFailed` or `allocationFailed`: libcrypto fails there only for lack of memory, and no test can choose the
 // place.
 //
-// After `--decisions`, files decide, and refuse little: all their declarations have faults, every Boolean expression
-// counts as a check, any `if` may be not taken, and a dropped statement may also be a call or an assignment.
+// The files after `--decisions` decide more than they refuse. All their declarations have faults, each Boolean
+// expression counts as a check, any `if` may be not taken, and a dropped statement may also be a call or an assignment.
 //
 // A fault is named by its declaration, operator and text, and by a number where these are not unique in the module. It
 // keeps its name when something else in the file changes.

@@ -6,7 +6,7 @@ public struct OrderPolicy: Sendable {
     public var requiresTokenSince: Instant?
     /// The time that an order stays open, up to a year.
     public var orderTime: Duration = .seconds(72 * 3600)
-    /// The longest that orders stay open.
+    /// The longest time that orders can stay open, in hours.
     package static let maximumOrderHours = 8760
 
     /// Creates a policy that requires no token.

@@ -285,7 +285,7 @@ extension PurchaseLedger {
     /// date, orders that were abandoned before it, and the digests of names of accounts that were deleted more than a
     /// day ago.
     ///
-    /// Without orders in the policy, another process may keep them open for up to a year.
+    /// If the policy has no orders, they stay a year longer, because another process may keep them open.
     @available(*, noasync)
     public func removeHistory(before date: Instant) throws(LedgerError) {
         let removals = [
