@@ -73,10 +73,10 @@ def picture(name, height=8000):
         file.write(base64.b64decode(shot["data"]))
 
 
-def press(button):
-    """Sends a form, and waits for the page that answers."""
+def press(button, *keys):
+    """Sends a form by a click, or by keys, and waits for the page that answers: the driver does not always wait."""
     script("document.documentElement.dataset.old = '1'")
-    button.click()
+    button.send_keys(*keys) if keys else button.click()
     WebDriverWait(driver, 60).until(lambda driver: script("return document.readyState == 'complete' && !document.documentElement.dataset.old"))
 
 
@@ -167,11 +167,10 @@ for _ in range(2):
     if script("return document.activeElement.id") == "token":
         break
 check(script("return document.activeElement.id") == "token", "keyboard: the token follows")
-driver.switch_to.active_element.send_keys("wrong-token-of-nobody")
-driver.switch_to.active_element.send_keys(Keys.ENTER)
+press(driver.switch_to.active_element, "wrong-token-of-nobody", Keys.ENTER)
 check("The token is unknown" in driver.find_element(By.TAG_NAME, "main").text, "a wrong token is said to be wrong")
 check(script("return document.querySelector('[role=status]') !== null"), "a screen reader hears of it")
-driver.find_element(By.ID, "token").send_keys(STAFF + Keys.ENTER)
+press(driver.find_element(By.ID, "token"), STAFF, Keys.ENTER)
 check(driver.current_url == address, f"signed in: {driver.current_url}")
 cookies = {cookie["name"]: cookie for cookie in driver.get_cookies()}
 check(cookies["receipt-support"]["httpOnly"] and cookies["receipt-support"]["sameSite"] == "Strict", f"the cookie: {cookies}")
@@ -186,7 +185,7 @@ for _ in range(12):
     reached.append(identity)
 check("text" in reached and "Search" in reached, f"keyboard: {reached}")
 driver.find_element(By.ID, "text").send_keys(shop.cases[5].message + Keys.TAB)
-driver.switch_to.active_element.send_keys(Keys.ENTER)
+press(driver.switch_to.active_element, Keys.ENTER)
 check("Its period has ended" in driver.find_element(By.TAG_NAME, "main").text, "keyboard: a search by keys alone")
 summary = driver.find_element(By.CSS_SELECTOR, "main details > summary")
 summary.send_keys(Keys.ENTER)
