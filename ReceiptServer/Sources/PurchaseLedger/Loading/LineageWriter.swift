@@ -53,9 +53,17 @@ struct LineageWriter {
         }
         try insert(structure.created.filter { !isClaimedNow($0) })
         // Claims get their numbers in this order.
+        var claimed: [Int64] = []
         for id in structure.claimed where isClaimedNow(id) {
-            if structure.created.contains(id) { try insert([id]) } else { try updateLineage(id) }
+            if structure.created.contains(id) {
+                claimed.append(id)
+                continue
+            }
+            try insert(claimed)
+            claimed = []
+            try updateLineage(id)
         }
+        try insert(claimed)
         for (from, into) in structure.merged { join(from, into) }
         insert(
             "identifiers",
@@ -118,7 +126,7 @@ struct LineageWriter {
 
     private static func claimNumber(_ lineage: Lineage) -> SQLValue? { lineage.owner.map { $0.order.column } ?? .null }
 
-    /// Inserts lineages whose claims have numbers, or one whose claim the database numbers.
+    /// Inserts lineages whose claims have numbers, or whose claims the database numbers in this order.
     private mutating func insert(_ ids: [Int64]) throws(LedgerError) {
         let table = """
             families (id, account, claimed_at, basis, is_member, lifecycle, subscription, tokens_noted, gives_no_access,
@@ -131,7 +139,7 @@ struct LineageWriter {
             if number == nil { expression = dialect.nextClaimNumber }
             rows.append(try Self.values(lineage) + (number.map { [$0] } ?? []))
         }
-        statements += SQLInsertion(table, expression: expression).statements(rows)
+        statements += SQLInsertion(table, numbering: expression, dialect).statements(rows)
     }
 
     private mutating func writeLineages() throws(LedgerError) {
@@ -332,22 +340,28 @@ struct LineageWriter {
 
 /// A statement that inserts rows into a table.
 struct SQLInsertion {
-    /// The maximum number of rows in a statement. A statement is prepared for each power of two.
-    private static let maximumRowCount = 32
-
     private let table: String
     private let tail: String
     /// The last value of each row, if it isn't a parameter.
     private let expression: String?
+    /// A statement is prepared for each power of two up to this one.
+    private let maximumRowCount: Int
 
-    init(_ table: String, _ tail: String = "", expression: String? = nil) {
-        (self.table, self.tail, self.expression) = (table, tail, expression)
+    init(_ table: String, _ tail: String = "") {
+        (self.table, self.tail, expression, maximumRowCount) = (table, tail, nil, 32)
+    }
+
+    /// - Parameter expression: The next number of a sequence, for rows that have none. For SQLite, it is a query, which
+    ///   doesn't see the other rows of its statement.
+    init(_ table: String, numbering expression: String?, _ dialect: SQLDialect) {
+        (self.table, tail, self.expression) = (table, "", expression)
+        maximumRowCount = expression == nil || dialect.isServer ? 32 : 1
     }
 
     func statements(_ rows: [[SQLValue]]) -> [SQLStatement] {
         var statements: [SQLStatement] = []
         var rest = rows[...]
-        var count = Self.maximumRowCount
+        var count = maximumRowCount
         while let first = rest.first {
             while count > rest.count { count /= 2 }
             var number = 0

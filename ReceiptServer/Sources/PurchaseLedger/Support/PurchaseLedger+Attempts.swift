@@ -36,7 +36,7 @@ extension PurchaseLedger {
                 }
                 return order >= deletion
             }
-            for row in rows { try connection.insert(row) }
+            try connection.insert(rows)
             guard keeps else { return floor }
             let sent = Set(rows.filter { $0.attempt.evidence != nil }.map { UTF8Bytes($0.attempt.digest) })
             let owners = try connection.keep(evidence.filter { sent.contains(UTF8Bytes($0.digest)) })
@@ -161,12 +161,12 @@ private struct CompressedEvidence {
 }
 
 extension SQLConnection {
-    fileprivate func insert(_ row: AttemptRow) throws(LedgerError) {
-        // The row already exists if the answer to an earlier commit of the batch was lost.
-        try write("INSERT INTO attempts VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING", row.values)
-        for values in row.transactions {
-            try write("INSERT INTO attempted_transactions VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING", values)
-        }
+    fileprivate func insert(_ rows: [AttemptRow]) throws(LedgerError) {
+        // A row already exists if the answer to an earlier commit of the batch was lost.
+        let tail = " ON CONFLICT DO NOTHING"
+        let attempts = SQLInsertion("attempts", tail).statements(rows.map(\.values))
+        let transactions = SQLInsertion("attempted_transactions", tail).statements(rows.flatMap(\.transactions))
+        for statement in attempts + transactions { try write(statement.text, statement.parameters) }
     }
 
     /// Returns the accounts with more attempts than the tables keep, and for each the name of its newest excess
