@@ -15,9 +15,11 @@ enum SQLValue: Sendable {
 
 /// The columns of a result, by their names.
 final class SQLColumns: Sendable {
+    let names: [String]
     fileprivate let numbers: [String: Int]
 
     init(_ names: [String]) {
+        self.names = names
         numbers = Dictionary(names.enumerated().map { ($1, $0) }) { first, _ in first }
     }
 }
