@@ -121,7 +121,7 @@ extension JSONWriter {
         member("until", fact.until)
         member("taken_back_at", fact.takenBackAt)
         member("adjusted_quantity", fact.adjusted?.quantity)
-        member("adjusted_from", fact.adjusted?.signedQuantity)
+        member("adjusted_from", fact.adjusted?.signedThen)
     }
 
     private mutating func members(_ fact: EventFact) {

@@ -44,19 +44,19 @@ public struct ImportRun: Sendable {
         """
 
     init(_ row: SQLRow) throws(LedgerError) {
-        guard let state = State(rawValue: try row.text(7)) else {
+        guard let state = State(rawValue: try row.text("state")) else {
             throw LedgerError(.storeFailed, "an import has an unknown state")
         }
         self.state = state
-        (id, by, reason) = (try row.integer(0), try row.text(1), try row.optionalText(2))
-        (path, digest) = (try row.text(3), try row.text(4))
-        (startedAt, changedAt) = (try row.date(5), try row.date(6))
+        (id, by, reason) = (try row.integer("id"), try row.text("by_name"), try row.optionalText("reason"))
+        (path, digest) = (try row.text("path"), try row.text("digest"))
+        (startedAt, changedAt) = (try row.date("started_at"), try row.date("changed_at"))
         progress = ImportProgress()
-        (progress.byteCount, progress.lineCount) = (try row.integer(8), try row.integer(9))
-        (progress.addedCount, progress.knownCount) = (try row.integer(10), try row.integer(11))
-        (progress.conflictCount, progress.faultCount) = (try row.integer(12), try row.integer(13))
-        (progress.noteCount, progress.trimmedCount) = (try row.integer(14), try row.integer(15))
-        (readDigest, unreported, holder) = (try row.text(16), try row.text(17), try row.text(18))
+        (progress.byteCount, progress.lineCount) = (try row.integer("bytes"), try row.integer("lines"))
+        (progress.addedCount, progress.knownCount) = (try row.integer("added"), try row.integer("known"))
+        (progress.conflictCount, progress.faultCount) = (try row.integer("conflicts"), try row.integer("faults"))
+        (progress.noteCount, progress.trimmedCount) = (try row.integer("notes"), try row.integer("trimmed"))
+        (readDigest, unreported, holder) = (try row.text("read_digest"), try row.text("untold"), try row.text("holder"))
     }
 }
 

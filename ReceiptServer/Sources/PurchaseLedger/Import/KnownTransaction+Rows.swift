@@ -22,14 +22,16 @@ extension KnownTransaction {
         for (index, rows) in answers.enumerated() {
             for row in rows {
                 switch index {
-                case 0: (lineage, owner) = (try row.integer(0), try row.optionalText(1))
+                case 0: (lineage, owner) = (try row.integer("id"), try row.optionalText("account"))
                 case 1:
                     granted = Granted(
-                        account: try row.text(0), productID: try row.text(1), quantity: try row.integer(2),
-                        date: try row.date(3), originalTransactionID: try row.optionalText(4))
+                        account: try row.text("account"), productID: try row.text("product_id"),
+                        quantity: try row.integer("granted_quantity"),
+                        date: try row.date("granted_at"),
+                        originalTransactionID: try row.optionalText("original_transaction_id"))
                 default:
-                    var purchase: Purchase = try StoredJSON.decode(row.text(1))
-                    purchase.signedDate = try row.date(0)
+                    var purchase: Purchase = try StoredJSON.decode(row.text("purchase"))
+                    purchase.signedDate = try row.date("signed_date")
                     evidence.append(purchase)
                 }
             }

@@ -44,7 +44,8 @@ extension PurchaseLedger {
                 """, [.integer(Int64(limit))] + parameters
             ).map { (row) throws(LedgerError) in
                 EndedPeriod(
-                    name: try row.transactionName(0), account: try row.optionalText(3), recordedAt: try row.date(4))
+                    name: try row.transactionName, account: try row.optionalText("account"),
+                    recordedAt: try row.date("recorded_at"))
             }
         }
     }

@@ -109,11 +109,13 @@ extension SQLConnection {
                 """, app.columns
             ).first
         else { return checkpoint }
-        checkpoint.completeUntil = try row.optionalDate(0)
-        checkpoint.sweptUntil = try row.optionalDate(1)
-        checkpoint.doubtfulFrom = try row.optionalDate(2)
-        checkpoint.doubts = try row.integer(3)
-        if let from = try row.optionalDate(4), let until = try row.optionalDate(5) { checkpoint.gap = (from, until) }
+        checkpoint.completeUntil = try row.optionalDate("complete_until")
+        checkpoint.sweptUntil = try row.optionalDate("swept_until")
+        checkpoint.doubtfulFrom = try row.optionalDate("doubtful_from")
+        checkpoint.doubts = try row.integer("doubts")
+        if let from = try row.optionalDate("gap_from"), let until = try row.optionalDate("gap_until") {
+            checkpoint.gap = (from, until)
+        }
         return checkpoint
     }
 

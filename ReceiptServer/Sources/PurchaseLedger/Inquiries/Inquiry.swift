@@ -16,10 +16,7 @@ package struct AskedApp: Hashable, Sendable {
     init(_ key: TransactionKey) { (environment, id) = (key.environment, key.bundleID) }
 
     init(_ row: SQLRow) throws(LedgerError) {
-        guard let environment = AppStoreEnvironment(rawValue: try row.text(0)) else {
-            throw LedgerError(.storeFailed, "a row has an unknown environment")
-        }
-        self.init(environment, try row.text(1))
+        self.init(try row.environment, try row.text("bundle_id"))
     }
 
     /// The values of the columns `environment` and `bundle_id`.
@@ -119,19 +116,19 @@ package struct Inquiry: Sendable {
 
     init(_ row: SQLRow) throws(LedgerError) {
         app = try AskedApp(row)
-        guard let kind = Kind(rawValue: try row.text(2)) else {
+        guard let kind = Kind(rawValue: try row.text("kind")) else {
             throw LedgerError(.storeFailed, "an inquiry has an unknown kind")
         }
         self.kind = kind
-        subject = try row.text(3)
-        priority = Int(try row.integer(4))
-        reason = try row.text(5)
-        madeAt = try row.date(6)
-        dueAt = try row.date(7)
-        attempts = try row.integer(8)
-        leasedUntil = try row.date(9)
-        cursor = try row.optionalText(10)
-        failure = try row.optionalText(11)
+        subject = try row.text("subject")
+        priority = Int(try row.integer("priority"))
+        reason = try row.text("reason")
+        madeAt = try row.date("made_at")
+        dueAt = try row.date("due_at")
+        attempts = try row.integer("attempts")
+        leasedUntil = try row.date("leased_until")
+        cursor = try row.optionalText("cursor")
+        failure = try row.optionalText("failure")
     }
 
     /// The values of the primary key.

@@ -65,9 +65,9 @@ extension PurchaseLedger {
                 WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3
                 """, key.columns)
             guard let row = rows.first else { throw .conflict }
-            let answers = Int(try row.integer(0))
+            let answers = Int(try row.integer("answers"))
             // According to Apple, known ids can disappear in rare cases.
-            if try row.optionalDate(1) != nil { return .ended }
+            if try !row.isNull("confirmed_at") { return .ended }
             if answers <= Self.unknownDelays.count {
                 return .again(at: now + Self.unknownDelays[max(answers, 1) - 1], attempts: 0)
             }
@@ -114,18 +114,19 @@ extension PurchaseLedger {
                     confirmations.unknown_since,
                     (SELECT account FROM grants WHERE grants.environment = confirmations.environment
                         AND grants.bundle_id = confirmations.bundle_id
-                        AND grants.transaction_id = confirmations.transaction_id),
+                        AND grants.transaction_id = confirmations.transaction_id) AS account,
                     (SELECT signer FROM evidence WHERE evidence.environment = confirmations.environment
                         AND evidence.bundle_id = confirmations.bundle_id
-                        AND evidence.transaction_id = confirmations.transaction_id ORDER BY variant LIMIT 1)
+                        AND evidence.transaction_id = confirmations.transaction_id ORDER BY variant LIMIT 1) AS signer
                 FROM confirmations WHERE unknown_since IS NOT NULL
                 ORDER BY unknown_since, confirmations.transaction_id LIMIT $1
                 """, [.integer(Int64(limit))])
         }
         return try rows.map { (row) throws(LedgerError) in
             UnknownTransaction(
-                app: try AskedApp(row), transactionID: try row.text(2), account: try row.optionalText(4),
-                signer: try row.optionalText(5), since: try row.date(3))
+                app: try AskedApp(row), transactionID: try row.text("transaction_id"),
+                account: try row.optionalText("account"),
+                signer: try row.optionalText("signer"), since: try row.date("unknown_since"))
         }
     }
 
@@ -148,12 +149,12 @@ extension PurchaseLedger {
     package func forEachPurchaseWithoutOwner(_ body: (UnownedPurchase) -> Void) throws(LedgerError) {
         var last = Int64.max
         while case let rows = try purchasesWithoutOwner(before: last), let row = rows.last {
-            last = try row.integer(4)
+            last = try row.integer("id")
             for row in rows {
-                let purchase: Purchase = try StoredJSON.decode(row.text(3))
+                let purchase: Purchase = try StoredJSON.decode(row.text("purchase"))
                 body(
                     UnownedPurchase(
-                        app: try AskedApp(row), transactionID: try row.text(2),
+                        app: try AskedApp(row), transactionID: try row.text("transaction_id"),
                         originalTransactionID: purchase.originalTransactionID, productID: purchase.productID,
                         purchaseDate: purchase.purchaseDate, hasToken: purchase.appAccountToken != nil))
             }
@@ -209,12 +210,12 @@ extension SQLConnection {
         let rows = try run(
             """
             SELECT evidence.purchase, evidence.signer, (SELECT account FROM grants
-                WHERE grants.environment = $1 AND grants.bundle_id = $2 AND grants.transaction_id = $3)
+                WHERE grants.environment = $1 AND grants.bundle_id = $2 AND grants.transaction_id = $3) AS account
             FROM evidence WHERE evidence.environment = $1 AND evidence.bundle_id = $2 AND evidence.transaction_id = $3
             ORDER BY variant LIMIT 1
             """, key.columns)
         guard let row = rows.first else { return nil }
-        let purchase: Purchase = try StoredJSON.decode(row.text(0))
-        return (purchase.purchaseDate, try row.optionalText(2), try row.optionalText(1))
+        let purchase: Purchase = try StoredJSON.decode(row.text("purchase"))
+        return (purchase.purchaseDate, try row.optionalText("account"), try row.optionalText("signer"))
     }
 }

@@ -8,12 +8,6 @@ enum LineageStatements {
             families.claim_number, families.lifecycle, families.tokens_noted
         """
 
-    /// The columns of ``grant(_:_:)``.
-    private static let grantColumns = """
-        grants.account AS granted_account, grants.product_id, grants.quantity, grants.until, grants.voided_at,
-            grants.adjusted_quantity, grants.adjusted_from, grants.seats, grants.granted_at
-        """
-
     /// Joins a table about transactions.
     private static func join(_ table: String, to transactions: String) -> String {
         """
@@ -32,7 +26,7 @@ enum LineageStatements {
         return SQLStatement(
             """
             SELECT \(columns), known.environment, known.bundle_id, known.transaction_id,
-                evidence.variant, evidence.signed_date, evidence.purchase, \(grantColumns), renewals.renewal
+                evidence.variant, evidence.signed_date, evidence.purchase, \(Grant.columns), renewals.renewal
             FROM (SELECT DISTINCT \(columns),
                     CASE WHEN families.subscription IS NULL THEN families.id END AS whole
                 FROM \(asked.table) AS asked JOIN families ON families.id = asked.family_id) AS families
@@ -98,7 +92,7 @@ enum LineageStatements {
 
     private static func grants(of table: String) -> String {
         """
-        SELECT \(table).family_id, grants.environment, grants.bundle_id, grants.transaction_id, \(grantColumns)
+        SELECT \(table).family_id, grants.environment, grants.bundle_id, grants.transaction_id, \(Grant.columns)
         FROM \(table) \(join("grants", to: table))
         """
     }
@@ -117,11 +111,18 @@ extension SQLRow {
     /// The key of the columns `environment`, `bundle_id` and `transaction_id`.
     var transactionKey: TransactionKey {
         get throws(LedgerError) {
+            TransactionKey(
+                environment: try environment, bundleID: try text("bundle_id"),
+                transactionID: try text("transaction_id"))
+        }
+    }
+
+    var environment: AppStoreEnvironment {
+        get throws(LedgerError) {
             guard let environment = AppStoreEnvironment(rawValue: try text("environment")) else {
                 throw LedgerError(.storeFailed, "a row has an unknown environment")
             }
-            return TransactionKey(
-                environment: environment, bundleID: try text("bundle_id"), transactionID: try text("transaction_id"))
+            return environment
         }
     }
 }
@@ -150,17 +151,8 @@ extension Lineage {
     }
 
     mutating func addGrant(_ row: SQLRow) throws(LedgerError) {
-        let key = try row.transactionKey
-        var grant = Grant(
-            transaction: key, account: try row.text("granted_account"), productID: try row.text("product_id"),
-            quantity: try row.integer("quantity"), until: try row.optionalDate("until"),
-            isVoided: try !row.isNull("voided_at"))
-        grant.seats = try row.optionalInteger("seats")
-        grant.grantedAt = try row.date("granted_at")
-        if let quantity = try row.optionalInteger("adjusted_quantity") {
-            grant.adjusted = AdjustedQuantity(quantity: quantity, signedThen: try row.integer("adjusted_from"))
-        }
-        grants[key] = grant
+        let grant = try Grant(row)
+        grants[grant.transaction] = grant
     }
 
     /// Adds a transaction from a row of ``LineageStatements/whole(of:in:_:_:)``, which has one for each variant.

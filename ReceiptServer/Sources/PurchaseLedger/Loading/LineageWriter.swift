@@ -245,35 +245,17 @@ struct LineageWriter {
         }
         var inserted: [[SQLValue]] = []
         for (key, grant) in changed.sorted(by: { $0.key < $1.key }) {
-            let values: [SQLValue] = [
-                .text(grant.account), .integer(grant.quantity), grant.until.map { SQLValue($0) } ?? .null,
-                grant.seats.map(SQLValue.integer) ?? .null,
-                grant.adjusted.map { .integer($0.quantity) } ?? .null,
-                grant.adjusted.map { .integer($0.signedThen) } ?? .null,
-            ]
             if before[key] == nil {
-                inserted.append(
-                    key.columns + values + [
-                        .text(grant.productID), .integer(grant.grantedQuantity ?? grant.quantity),
-                        SQLValue(grant.grantedAt), SQLValue(grant.changedAt ?? grant.grantedAt),
-                        grant.importRun.map(SQLValue.integer) ?? .null,
-                        SQLValue(grant.importedOriginal), giveNoAccess.contains(key) ? .integer(1) : .null,
-                    ])
-                continue
+                let noAccess = giveNoAccess.contains(key) ? SQLValue.integer(1) : .null
+                inserted.append(key.columns + grant.changingValues + grant.lastingValues + [noAccess])
+            } else {
+                run("UPDATE grants SET \(Grant.changes) WHERE \(Self.isKey)", key.columns + grant.changingValues)
             }
-            run(
-                """
-                UPDATE grants SET account = $4, quantity = $5, until = $6, seats = $7, adjusted_quantity = $8,
-                    adjusted_from = $9, changed_at = $10
-                WHERE \(Self.isKey)
-                """, key.columns + values + [SQLValue(grant.changedAt ?? now)])
         }
-        insert(
-            """
-            grants (environment, bundle_id, transaction_id, account, quantity, until, seats, adjusted_quantity,
-                adjusted_from, product_id, granted_quantity, granted_at, changed_at, import_id, original_transaction_id,
-                gives_no_access)
-            """, inserted)
+        let columns =
+            ["environment", "bundle_id", "transaction_id"] + Grant.changingColumns + Grant.lastingColumns
+            + ["gives_no_access"]
+        insert("grants (\(columns.joined(separator: ", ")))", inserted)
     }
 
     /// The granted transactions of lineages that give no access.

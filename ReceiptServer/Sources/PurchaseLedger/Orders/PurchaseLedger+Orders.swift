@@ -222,27 +222,19 @@ extension PurchaseLedger {
         let part = rows.prefix(limit)
         var next: String?
         if rows.count > limit, let last = part.last {
-            next = HistoryPlace(try last.date(6), .grant, try last.text(7)).text
+            next = HistoryPlace(try last.date("granted_at"), .grant, try last.text("name")).text
         }
         var purchases: [UnorderedPurchase] = []
         for row in part {
-            guard let account = try row.optionalText(0) else { continue }
+            guard let account = try row.optionalText("account") else { continue }
             purchases.append(
                 UnorderedPurchase(
-                    account: account, environment: try row.environment(1), bundleID: try row.text(2),
-                    transactionID: try row.text(3), productID: try row.text(4), quantity: Int(try row.integer(5)),
-                    grantedAt: try row.date(6)))
+                    account: account, environment: try row.environment, bundleID: try row.text("bundle_id"),
+                    transactionID: try row.text("transaction_id"), productID: try row.text("product_id"),
+                    quantity: Int(try row.integer("quantity")),
+                    grantedAt: try row.date("granted_at")))
         }
         return (purchases, next)
-    }
-}
-
-extension SQLRow {
-    fileprivate func environment(_ column: Int) throws(LedgerError) -> AppStoreEnvironment {
-        guard let environment = AppStoreEnvironment(rawValue: try text(column)) else {
-            throw LedgerError(.storeFailed, "a row has an unknown environment")
-        }
-        return environment
     }
 }
 
@@ -260,19 +252,19 @@ extension SQLConnection {
             WHERE \(condition)
             """, values
         ).map { (row) throws(LedgerError) in
-            let createdAt = try row.date(6)
-            let transactionID = try row.optionalText(7)
+            let createdAt = try row.date("created_at")
+            let transactionID = try row.optionalText("transaction_id")
             let state: Order.State =
                 if transactionID == nil {
                     createdAt + orderTime > now ? .open : .abandoned
                 } else {
-                    try row.integer(8) > 0 ? .granted : .refunded
+                    try row.integer("quantity") > 0 ? .granted : .refunded
                 }
             return Order(
-                id: try row.text(0), account: try row.text(1), environment: try row.environment(2),
-                bundleID: try row.text(3), productID: try row.text(4),
-                token: AppAccountToken(signed: try row.text(5)), createdAt: createdAt, state: state,
-                transactionID: transactionID, shopOrderID: try row.optionalText(9))
+                id: try row.text("id"), account: try row.text("account"), environment: try row.environment,
+                bundleID: try row.text("bundle_id"), productID: try row.text("product_id"),
+                token: AppAccountToken(signed: try row.text("token")), createdAt: createdAt, state: state,
+                transactionID: transactionID, shopOrderID: try row.optionalText("shop_order_id"))
         }
     }
 }

@@ -8,22 +8,14 @@ extension SQLConnection {
     ) throws(LedgerError) -> [GrantFact] {
         try run(
             """
-            SELECT environment, bundle_id, transaction_id, account, product_id, quantity, granted_quantity, granted_at,
-                changed_at, until, voided_at, adjusted_quantity, adjusted_from, seats
+            SELECT environment, bundle_id, transaction_id, \(Grant.columns), granted_quantity, changed_at
             FROM grants \(condition)
             ORDER BY granted_at DESC, environment || ' ' || bundle_id || ' ' || transaction_id DESC LIMIT \(limit)
             """, parameters
         ).map { (row) throws(LedgerError) in
-            var adjusted: GrantFact.Adjusted?
-            if let quantity = try row.optionalInteger(11) {
-                adjusted = GrantFact.Adjusted(quantity: quantity, signedQuantity: try row.integer(12))
-            }
-            return GrantFact(
-                name: try row.transactionName(0), account: try row.text(3), productID: try row.text(4),
-                quantity: try row.integer(5), seats: try row.optionalInteger(13), grantedQuantity: try row.integer(6),
-                grantedAt: try row.date(7),
-                changedAt: try row.date(8), until: try row.optionalDate(9), takenBackAt: try row.optionalDate(10),
-                adjusted: adjusted)
+            GrantFact(
+                grant: try Grant(row), grantedQuantity: try row.integer("granted_quantity"),
+                changedAt: try row.date("changed_at"), takenBackAt: try row.optionalDate("voided_at"))
         }
     }
 
@@ -36,17 +28,18 @@ extension SQLConnection {
             FROM outbox \(condition) ORDER BY made_at DESC, id DESC LIMIT \(limit)
             """, parameters
         ).map { (row) throws(LedgerError) in
-            let event: LedgerEvent = try StoredJSON.decode(row.text(3))
+            let event: LedgerEvent = try StoredJSON.decode(row.text("event"))
             return EventFact(
-                id: try row.text(0), account: try row.text(1), sequence: try row.integer(2), kind: event.kind.rawValue,
+                id: try row.text("id"), account: try row.text("account"), sequence: try row.integer("sequence"),
+                kind: event.kind.rawValue,
                 cause: event.cause.rawValue,
                 name: TransactionName(
                     environment: event.environment, bundleID: event.bundleID, transactionID: event.transactionID),
                 productID: event.productID, quantity: Int64(event.quantity),
                 previousQuantity: Int64(event.previousQuantity), seats: event.seats.map(Int64.init),
-                madeAt: try row.date(4),
-                state: EventFact.Delivery(rawValue: try row.text(5)) ?? .pending,
-                attempts: try row.integer(6), failure: try row.optionalText(7))
+                madeAt: try row.date("made_at"),
+                state: EventFact.Delivery(rawValue: try row.text("state")) ?? .pending,
+                attempts: try row.integer("attempts"), failure: try row.optionalText("failure"))
         }
     }
 
@@ -60,8 +53,9 @@ extension SQLConnection {
             """, parameters
         ).map { (row) throws(LedgerError) in
             TransferFact(
-                id: try row.integer(0), from: try row.text(1), to: try row.text(2), reason: try row.text(3),
-                at: try row.date(4))
+                id: try row.integer("id"), from: try row.text("from_account"), to: try row.text("to_account"),
+                reason: try row.text("reason"),
+                at: try row.date("transferred_at"))
         }
     }
 
@@ -76,11 +70,12 @@ extension SQLConnection {
             """, parameters
         ).map { (row) throws(LedgerError) in
             ActFact(
-                id: try row.integer(0), kind: ActFact.Kind(rawValue: try row.text(1)) ?? .adjust,
-                account: try row.text(2), name: try row.optionalText(5) == nil ? nil : row.transactionName(3),
-                productID: try row.optionalText(6), eventID: try row.optionalText(7),
-                previousQuantity: try row.optionalInteger(8), quantity: try row.optionalInteger(9),
-                reason: try row.text(10), answer: try row.optionalText(11), at: try row.date(12))
+                id: try row.integer("id"), kind: ActFact.Kind(rawValue: try row.text("kind")) ?? .adjust,
+                account: try row.text("account"), name: try row.isNull("transaction_id") ? nil : row.transactionName,
+                productID: try row.optionalText("product_id"), eventID: try row.optionalText("event_id"),
+                previousQuantity: try row.optionalInteger("previous_quantity"),
+                quantity: try row.optionalInteger("quantity"),
+                reason: try row.text("reason"), answer: try row.optionalText("answer"), at: try row.date("acted_at"))
         }
     }
 }
@@ -101,13 +96,9 @@ extension SQLConnection {
 }
 
 extension SQLRow {
-    /// Returns the name of a transaction from three columns.
-    func transactionName(_ column: Int) throws(LedgerError) -> TransactionName {
-        guard let environment = AppStoreEnvironment(rawValue: try text(column)) else {
-            throw LedgerError(.storeFailed, "a row has an environment that the ledger did not write")
-        }
-        return TransactionName(
-            environment: environment, bundleID: try text(column + 1), transactionID: try text(column + 2))
+    /// The name of the columns `environment`, `bundle_id` and `transaction_id`.
+    var transactionName: TransactionName {
+        get throws(LedgerError) { TransactionName(try transactionKey) }
     }
 }
 

@@ -8,28 +8,18 @@ package struct EvidenceFact: Sendable {
     package let purchase: Purchase
 }
 
-/// A grant.
+/// A grant, and what no decision reads of it.
+@dynamicMemberLookup
 package struct GrantFact: Sendable {
-    /// An operator's adjustment.
-    package struct Adjusted: Sendable {
-        package let quantity: Int64
-        /// The quantity in the evidence at that time.
-        package let signedQuantity: Int64
-    }
-
-    package let name: TransactionName
-    package let account: String
-    package let productID: String
-    /// The quantity that the account has now.
-    package let quantity: Int64
-    package let seats: Int64?
+    let grant: Grant
     package let grantedQuantity: Int64
-    package let grantedAt: Instant
     package let changedAt: Instant
-    package let until: Instant?
     /// The date when an operator revoked it in the database.
     package let takenBackAt: Instant?
-    package let adjusted: Adjusted?
+
+    package var name: TransactionName { TransactionName(grant.transaction) }
+
+    package subscript<Value>(dynamicMember member: KeyPath<Grant, Value>) -> Value { grant[keyPath: member] }
 }
 
 /// A refund or a revocation, as Apple signed it.

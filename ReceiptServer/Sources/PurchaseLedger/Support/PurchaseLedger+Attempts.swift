@@ -332,8 +332,7 @@ enum AttemptQuery {
     static func facts(_ condition: String, limit: Int) -> String {
         """
         SELECT attempts.request_id, account, attempted_at, times, attempts.digest, code, outcomes, transactions,
-            (SELECT 1 FROM kept_evidence WHERE kept_evidence.digest = attempts.digest),
-            COALESCE(evidence_digest, attempts.digest)
+            (SELECT 1 FROM kept_evidence WHERE kept_evidence.digest = attempts.digest) AS kept, evidence_digest
         FROM attempts \(condition) ORDER BY \(order) DESC LIMIT \(limit)
         """
     }
@@ -341,10 +340,11 @@ enum AttemptQuery {
 
 extension AttemptFact {
     init(_ row: SQLRow) throws(LedgerError) {
-        (requestID, account, at) = (try row.text(0), try row.text(1), try row.date(2))
-        (times, digest, code) = (try row.integer(3), try row.text(4), try row.text(5))
-        (outcomes, transactionCount) = (try Attempt.outcomes(row.text(6)), try row.integer(7))
-        if case .null = row.values[8] { isEvidenceKept = false } else { isEvidenceKept = true }
-        evidenceDigest = try row.text(9)
+        (requestID, account) = (try row.text("request_id"), try row.text("account"))
+        (at, times) = (try row.date("attempted_at"), try row.integer("times"))
+        (digest, code) = (try row.text("digest"), try row.text("code"))
+        evidenceDigest = try row.optionalText("evidence_digest") ?? digest
+        (outcomes, transactionCount) = (try Attempt.outcomes(row.text("outcomes")), try row.integer("transactions"))
+        isEvidenceKept = try !row.isNull("kept")
     }
 }

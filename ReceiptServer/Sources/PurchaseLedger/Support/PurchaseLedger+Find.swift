@@ -20,7 +20,7 @@ extension PurchaseLedger {
                 UNION SELECT environment, bundle_id, transaction_id FROM acts WHERE transaction_id = $1 \(limit)
                 """, parameter)
             {
-                found.append(.transaction(try row.transactionName(0)))
+                found.append(.transaction(try row.transactionName))
             }
             // If an order was closed by a purchase that may belong to another order, it leads only to its account.
             for row in try connection.run(
@@ -29,8 +29,8 @@ extension PurchaseLedger {
                 WHERE id = $1 OR shop_order_id = $1 ORDER BY id
                 """, parameter)
             {
-                let name = try row.optionalInteger(5) == nil ? nil : row.transactionName(2)
-                found.append(.order(id: try row.text(0), account: try row.text(1), transaction: name))
+                let name = try row.isNull("is_named") ? nil : row.transactionName
+                found.append(.order(id: try row.text("id"), account: try row.text("account"), transaction: name))
             }
             if let token = AppAccountToken(uuid: word),
                 let row = try connection.run(

@@ -53,19 +53,20 @@ private struct StoryReader {
             """, [key.columns[2], key.columns[0]]
         ).map { (row) throws(LedgerError) in
             NotificationFact(
-                type: try row.text(0), subtype: try row.optionalText(1), signedDate: try row.optionalDate(2),
-                receivedAt: try row.date(3))
+                type: try row.text("type"), subtype: try row.optionalText("subtype"),
+                signedDate: try row.optionalDate("signed_date"), receivedAt: try row.date("received_at"))
         }
         story.confirmation = try connection.run(
             "SELECT asked_at, confirmed_at, unknown_since FROM confirmations WHERE \(Self.isKey)", key.columns
         ).first.map { (row) throws(LedgerError) in
             ConfirmationFact(
-                askedAt: try row.date(0), confirmedAt: try row.optionalDate(1), unknownSince: try row.optionalDate(2))
+                askedAt: try row.date("asked_at"), confirmedAt: try row.optionalDate("confirmed_at"),
+                unknownSince: try row.optionalDate("unknown_since"))
         }
         if let order = try connection.run(
             "SELECT id, shop_order_id FROM orders WHERE \(Self.isKey) AND is_named = 1", key.columns
         ).first {
-            (story.orderID, story.shopOrderID) = (try order.text(0), try order.optionalText(1))
+            (story.orderID, story.shopOrderID) = (try order.text("id"), try order.optionalText("shop_order_id"))
         }
         return story
     }
@@ -80,8 +81,8 @@ private struct StoryReader {
             JOIN families ON families.id = identifiers.family_id WHERE \(Self.isKey)
             """, key.columns)
         guard let row = rows.first else { return nil }
-        let number = try row.integer(0)
-        (story.owner, story.ownedSince) = (try row.optionalText(1), try row.optionalDate(2))
+        let number = try row.integer("id")
+        (story.owner, story.ownedSince) = (try row.optionalText("account"), try row.optionalDate("claimed_at"))
         story.related = try connection.run(
             """
             SELECT transaction_id FROM identifiers
@@ -127,10 +128,10 @@ private struct StoryReader {
             "SELECT signed_date, purchase, signer FROM evidence WHERE \(Self.isKey) ORDER BY signed_date DESC, variant DESC",
             key.columns
         ).map { (row) throws(LedgerError) in
-            var purchase: Purchase = try StoredJSON.decode(row.text(1))
-            purchase.signedDate = try row.date(0)
+            var purchase: Purchase = try StoredJSON.decode(row.text("purchase"))
+            purchase.signedDate = try row.date("signed_date")
             return EvidenceFact(
-                signedDate: purchase.signedDate, signer: try row.optionalText(2), purchase: purchase)
+                signedDate: purchase.signedDate, signer: try row.optionalText("signer"), purchase: purchase)
         }
     }
 

@@ -15,7 +15,7 @@ extension PurchaseLedger {
         try store.read { (connection) throws(LedgerError) in
             try connection.run(
                 """
-                SELECT identifiers.environment, identifiers.bundle_id, MIN(identifiers.transaction_id),
+                SELECT identifiers.environment, identifiers.bundle_id, MIN(identifiers.transaction_id) AS transaction_id,
                     families.account, uncertain_claims.split_at
                 FROM uncertain_claims JOIN families ON families.id = uncertain_claims.family_id
                 JOIN identifiers ON identifiers.family_id = families.id
@@ -26,7 +26,8 @@ extension PurchaseLedger {
                 ORDER BY uncertain_claims.split_at DESC LIMIT 100
                 """
             ).map { (row) throws(LedgerError) in
-                UncertainClaim(account: try row.text(3), name: try row.transactionName(0), splitAt: try row.date(4))
+                UncertainClaim(
+                    account: try row.text("account"), name: try row.transactionName, splitAt: try row.date("split_at"))
             }
         }
     }
