@@ -56,18 +56,18 @@ package enum ClaimOrder: Equatable, Sendable {
         }
     }
 
-    /// Returns the lineage whose claim was first. A stated date is compared with the date of the first other claim.
+    /// Returns the lineage whose claim was first; of lineages without a claim, the oldest. A stated date is compared
+    /// with the date of the first other claim.
     static func first(_ lineages: [Lineage]) -> Lineage? {
         func before(_ left: Lineage, _ right: Lineage) -> Bool {
             (left.owner?.claimedAt ?? .distantFuture, left.id) < (right.owner?.claimedAt ?? .distantFuture, right.id)
         }
         func rank(_ lineage: Lineage) -> (Int, Int64) { (lineage.owner?.order ?? .last).rank }
-        let claimed = lineages.filter { $0.owner != nil }
-        let stated = claimed.filter { $0.owner?.order == .stated }.min(by: before)
-        let other = claimed.filter { $0.owner?.order != .stated }.min { left, right in
+        let stated = lineages.filter { $0.owner?.order == .stated }.min(by: before)
+        let other = lineages.min { left, right in
             rank(left) == rank(right) ? before(left, right) : rank(left) < rank(right)
         }
-        guard let stated, let other else { return stated ?? other ?? lineages.min { $0.id < $1.id } }
+        guard let stated, let other else { return other }
         return before(stated, other) ? stated : other
     }
 }

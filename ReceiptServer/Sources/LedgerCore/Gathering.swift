@@ -69,14 +69,14 @@ package struct Gathering {
                 purchases[index] = PurchaseKeys(granted: transaction)
                 continue
             }
-            for key in purchases[index].relatives where key != transaction && isOfMember(key) {
+            for key in purchases[index].relatives where isOfMember(key) {
                 renamed[key] = key.sibling(MemberID.bought(key.transactionID.string))
             }
-            if !renamed.isEmpty { purchases[index].rename(renamed) }
+            purchases[index].rename(renamed)
         }
         // What is split off now has no such name yet.
         for split in splits {
-            if let name = renamed[split.transaction], identifiers[name] == nil { identifiers[name] = split.lineage }
+            if let name = renamed[split.transaction] { identifiers[name] = split.lineage }
         }
         let counting = Set(purchases.lazy.flatMap(\.all))
         for key in named.subtracting(counting) { identifiers[key] = nil }
@@ -106,8 +106,9 @@ package struct Gathering {
             guard let lineage = identifiers[key] else { continue }
             if let first = firstOfLineage[lineage] { unite(first, key) } else { firstOfLineage[lineage] = key }
         }
-        let groups = Dictionary(grouping: keys.indices) { root($0) }
-        return groups.sorted { $0.key < $1.key }.map { $0.value.map { keys[$0] } }
+        var groups = [[TransactionKey]](repeating: [], count: keys.count)
+        for index in keys.indices { groups[root(index)].append(keys[index]) }
+        return groups.filter { !$0.isEmpty }
     }
 }
 
@@ -116,7 +117,6 @@ extension Gathering {
     package func numbers(of submission: Submission, in lineages: Lineages) -> [Int64] {
         let identifiers = lineages.identifiers
         var numbers = Set(submission.keys.lazy.compactMap { identifiers[$0] })
-        numbers.formUnion(renamed.values.lazy.compactMap { identifiers[$0] })
         // What a split leaves is decided again.
         let submitted = Set(submission.purchaseKeys.map(\.transaction))
         numbers.formUnion(lineages.structure.splits.lazy.filter { submitted.contains($0.transaction) }.map(\.lineage))
@@ -184,7 +184,6 @@ extension Lineages {
         byID[other.id] = nil
         structure.merged.append((other.id, id))
         for index in splits.indices where splits[index].lineage == other.id { splits[index].lineage = id }
-        for (key, number) in identifiers where number == other.id { identifiers[key] = id }
         let (mine, theirs) = (lineage.owner?.account, other.owner?.account)
         if let basis = lineage.owner?.basis, let mine, other.isOwned(by: mine), let more = other.owner?.basis {
             lineage.owner?.basis = basis.union(more)
@@ -209,14 +208,11 @@ extension Lineages {
     /// it, with what was granted for it.
     private mutating func split(_ split: Gathering.Split) {
         let key = split.transaction
-        guard let id = identifiers[key], id != split.lineage, var left = byID[split.lineage], var members = byID[id]
-        else { return }
-        undivide(left.id)
-        left.division = nil
+        undivide(split.lineage)
+        guard let id = identifiers[key], var left = byID[split.lineage], var members = byID[id] else { return }
         structure.moved.append(key)
         // What is left can have it as the original transaction.
-        let name = key.sibling(MemberID.bought(key.transactionID.string))
-        if LedgerText.isStorable(name.transactionID.string) { structure.names.append((name, left.id)) }
+        structure.names.append((key.sibling(MemberID.bought(key.transactionID.string)), left.id))
         let grant = left.grants[key]
         left.move(key, to: &members)
         (byID[left.id], byID[id]) = (left, members)
@@ -227,19 +223,17 @@ extension Lineages {
             if grant?.account.hasSameBytes(as: owner.account) ?? false { claimIfFree(id, as: owner) }
             return
         }
-        if let other = members.owner, !other.account.hasSameBytes(as: owner.account) {
-            removeGrants(of: owner.account, in: id, afterSplitOf: left.id) { $0 == key }
+        let isClaimedByIt = basis.transactions.contains(key.transactionID)
+        if isClaimedByIt { claimIfFree(id, as: owner) }
+        if !(byID[id]?.isOwned(by: owner.account) ?? false) {
+            removeGrants(for: [key], of: owner.account, in: id, afterSplitOf: left.id)
         }
-        if basis.transactions.contains(key.transactionID) {
-            claimIfFree(id, as: owner)
-            basis.remove(key.transactionID)
-            byID[left.id]?.owner?.basis = basis
-            if basis.isEmpty {
-                byID[left.id]?.owner = nil
-                removeGrants(of: owner.account, in: left.id, afterSplitOf: left.id) { _ in true }
-            }
-        } else if members.owner == nil {
-            removeGrants(of: owner.account, in: id, afterSplitOf: left.id) { $0 == key }
+        guard isClaimedByIt else { return }
+        basis.remove(key.transactionID)
+        byID[left.id]?.owner?.basis = basis
+        if basis.isEmpty {
+            byID[left.id]?.owner = nil
+            removeGrants(for: left.grants.keys.sorted(), of: owner.account, in: left.id, afterSplitOf: left.id)
         }
     }
 
@@ -248,18 +242,18 @@ extension Lineages {
         claim(id, for: owner.account, restingOn: .lasting, in: owner.order, at: owner.claimedAt)
     }
 
-    /// Removes what an account was granted in a lineage: the next account is granted it anew. Grants that an operator
-    /// revoked, and grants without evidence, stay.
+    /// Removes what an account was granted for some transactions of a lineage: the next account is granted it anew.
+    /// Grants that an operator revoked, and grants without evidence, stay.
     ///
     /// - Parameter split: The lineage that was split.
     private mutating func removeGrants(
-        of account: String, in id: Int64, afterSplitOf split: Int64, where isLost: (TransactionKey) -> Bool
+        for keys: [TransactionKey], of account: String, in id: Int64, afterSplitOf split: Int64
     ) {
         guard let lineage = byID[id] else { return }
-        for (key, grant) in lineage.grants.sorted(by: { $0.key < $1.key })
-        where grant.account.hasSameBytes(as: account) && !grant.isTakenBack && lineage.evidence[key] != nil
-            && isLost(key)
-        {
+        for key in keys where lineage.evidence[key] != nil {
+            guard let grant = lineage.grants[key], grant.account.hasSameBytes(as: account), !grant.isTakenBack else {
+                continue
+            }
             structure.lost.append((split, grant))
             byID[id]?.grants[key] = nil
         }

@@ -55,13 +55,8 @@ package struct Lineages: Sendable {
     /// unique in an environment.
     mutating func record(_ renewal: SubscriptionRenewal) {
         guard let key = RenewalKey(renewal) else { return }
-        // What was signed at the same time is ordered as in decisions, so that the order of arrival decides nothing.
-        if let known = renewals[key],
-            known.signedDate > renewal.signedDate
-                || known.signedDate == renewal.signedDate && !known.isSuperseded(by: renewal)
-        {
-            return
-        }
+        // Ordered as in decisions, so that the order of arrival decides nothing.
+        if let known = renewals[key], !known.isSuperseded(by: renewal) { return }
         renewals[key] = renewal
     }
 }

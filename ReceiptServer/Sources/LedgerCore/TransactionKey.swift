@@ -59,10 +59,9 @@ package struct PurchaseKeys: Sendable {
             guard LedgerText.isStorable(id), !SupportID.isReserved(id), !MemberID.isReserved(id) else { return nil }
             return TransactionKey(environment: environment, bundleID: bundleID, transactionID: id)
         }
-        guard let transaction = key(purchase.transactionID),
-            let original = purchase.originalTransactionID.hasSameBytes(as: purchase.transactionID)
-                ? transaction : key(purchase.originalTransactionID)
-        else { return nil }
+        guard let transaction = key(purchase.transactionID), let original = key(purchase.originalTransactionID) else {
+            return nil
+        }
         self.transaction = transaction
         isOfMember = purchase.ownershipType == .assigned
         guard isOfMember else {
@@ -86,7 +85,7 @@ package struct PurchaseKeys: Sendable {
 
     /// Gives relatives other names.
     mutating func rename(_ names: [TransactionKey: TransactionKey]) {
-        relatives = relatives.map { $0 == transaction ? $0 : names[$0] ?? $0 }
+        relatives = relatives.map { names[$0] ?? $0 }
     }
 }
 

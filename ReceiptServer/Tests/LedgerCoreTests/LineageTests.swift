@@ -54,6 +54,8 @@ import Testing
     @Test func `a transaction is another in another environment, in another app, and with another id`() {
         let keys = [key("1"), key("2"), key("1", "b"), key("1", "a", .sandbox)]
         #expect(Set(keys).count == 4 && key("1") == keys[0])
+        // Otherwise, each search compares them all.
+        #expect(Set((1...100).map { key("\($0)").hashValue }).count > 90)
     }
 
     @Test(arguments: ["support-1", "assigned-1-2", "bought-1", "", "1\0", String(repeating: "1", count: 256)])
@@ -151,6 +153,10 @@ import Testing
                     account: account, claimedAt: day(Double(id)), order: .number(id),
                     basis: ClaimBasis(isLasting: false, [UTF8Bytes("\(id)")]))
                 lineage.division = Division(original: UTF8Bytes("\(id)"), areTokensNoted: true, nil)
+                // What was granted without evidence was not looked up, either.
+                let granted = key("\(id)9", Minted.bundleID)
+                lineage.grants[granted] = Grant(
+                    transaction: granted, account: account, productID: "coins", quantity: 1)
                 lineages.byID[id] = lineage
                 let first = try #require(joining.keys.first { $0.transactionID.string == "\(id)" })
                 lineages.identifiers[first] = id
@@ -160,7 +166,10 @@ import Testing
                 lineages.byID.keys.sorted() == [1] && lineages.structure.merged.map { [$0.from, $0.into] } == [[2, 1]])
             #expect(lineages.structure.undivided.sorted() == [1, 2] && lineages.byID[1]?.division == nil)
             #expect(lineages.structure.inserted.map(\.transactionID.string) == ["3"])
-            #expect(lineages.identifiers.keys.map(\.transactionID.string).sorted() == ["1", "10", "2", "20", "3"])
+            #expect(
+                lineages.identifiers.keys.map(\.transactionID.string).sorted() == [
+                    "1", "10", "19", "2", "20", "29", "3",
+                ])
             #expect(lineages.identifiers.values.allSatisfy { $0 == 1 })
             #expect(lineages.byID[1]?.owner?.basis?.transactions.map(\.string).sorted() == basis)
             #expect(lineages.structure.transfers.count == (second == "anna" ? 0 : 1))
@@ -206,15 +215,48 @@ import Testing
         lineage.record(try coins("1", change).purchases[0].signed, key("1"))
     }
 
-    @Test func `of too many contents of a transaction, the one that was signed first is displaced`() throws {
+    @Test func `of more than 64 contents of a transaction, the one that was signed first is displaced`() throws {
         var lineage = Lineage(id: 1)
-        let most = Lineage.maximumVariantCount
-        for number in 1...most { try record(&lineage) { ($0.quantity, $0.signedDate) = (number, day(Double(number))) } }
+        // Two were signed first, and neither arrived first.
+        let dates = (1...64).map { Double($0 == 30 ? 2 : $0 == 1 ? 30 : $0) }
+        for (index, date) in dates.enumerated() {
+            try record(&lineage) { ($0.quantity, $0.signedDate) = (index + 1, day(date)) }
+        }
         func quantities() -> Set<Int> { Set(lineage.evidence[key("1")]?.compactMap(\.purchase.quantity) ?? []) }
-        try record(&lineage) { ($0.quantity, $0.signedDate) = (900, day(0.5)) }
-        #expect(quantities() == Set(1...most))
-        try record(&lineage) { ($0.quantity, $0.signedDate) = (901, day(900)) }
-        #expect(quantities() == Set(2...most).union([901]))
+        try record(&lineage) { ($0.quantity, $0.signedDate) = (900, day(1.5)) }
+        #expect(quantities() == Set(1...64))
+        // Of those signed at once, the one recorded last stays.
+        try record(&lineage) { ($0.quantity, $0.signedDate) = (901, day(2)) }
+        #expect(quantities() == Set(1...64).subtracting([2]).union([901]))
+        try record(&lineage) { ($0.quantity, $0.signedDate) = (902, day(900)) }
+        #expect(quantities() == Set(1...64).subtracting([2, 30]).union([901, 902]))
+    }
+
+    @Test func `only another content, or the newer of several, can have a token that is not noted`() throws {
+        var lineage = Lineage(id: 1)
+        lineage.division = Division(original: UTF8Bytes("1"), areTokensNoted: true, nil)
+        /// Whether the tokens are still noted after a content of a date is recorded.
+        func areTokensNoted(_ quantity: Int, _ date: Double) throws -> Bool? {
+            lineage.division?.areTokensNoted = true
+            try record(&lineage) { ($0.quantity, $0.signedDate) = (quantity, day(date)) }
+            return lineage.division?.areTokensNoted
+        }
+        let steps = [(1, 1.0), (1, 2), (2, 3), (2, 3), (2, 2), (1, 4)]
+        #expect(try steps.map(areTokensNoted) == [false, true, false, true, true, false])
+        #expect(lineage.evidence[key("1")]?.map(\.purchase.signedDate) == [day(4), day(3)])
+    }
+
+    @Test func `what is signed again keeps the type that was stated, and is no other content`() throws {
+        var lineage = Lineage(id: 1)
+        try record(&lineage) { _ in }
+        lineage.keep(.nonRenewing(days: 30), of: key("1"))
+        try record(&lineage) { $0.signedDate = day(1) }
+        try record(&lineage) { $0.quantity = 2 }
+        #expect(
+            lineage.evidence[key("1")]?.map(\.purchase.statedType) == [.nonRenewing(days: 30), .nonRenewing(days: 30)])
+        lineage.keep(.nonRenewing(days: 60), of: key("1"))
+        #expect(
+            lineage.evidence[key("1")]?.map(\.purchase.statedType) == [.nonRenewing(days: 60), .nonRenewing(days: 60)])
     }
 
     @Test func `what is signed again is one content, with the price signed last, and the later expiration`() throws {
@@ -245,6 +287,13 @@ import Testing
             return lineages.renewals.values.map(\.autoRenewStatus)
         }
         #expect(known[0] == known[1] && known[0].count == 1)
+        // The tables hold no longer id.
+        for (count, isStored) in [(255, true), (256, false)] {
+            var renewal = SubscriptionRenewal(
+                originalTransactionID: String(repeating: "1", count: count), signedDate: day(1))
+            renewal.environment = .production
+            #expect((RenewalKey(renewal) != nil) == isStored)
+        }
         // A lineage keeps what is known of another that turns out to be the same.
         var (one, other) = (Lineage(id: 1), Lineage(id: 2))
         other.renewals = pieces
@@ -341,6 +390,9 @@ import Testing
         }
         #expect(
             renewals.reversed().sorted() == renewals && [renewals[1], renewals[2], renewals[0]].sorted() == renewals)
+        for (left, first) in renewals.enumerated() {
+            for (right, second) in renewals.enumerated() { #expect((first < second) == (left < right)) }
+        }
     }
 
     @Test func `a lineage gives no access if Apple signed all of it as consumables, or nothing`() throws {
@@ -370,6 +422,7 @@ import Testing
 
     @Test func `evidence and grants of joined lineages are those of both, and the first one's notes stay`() throws {
         let token = try #require(AppAccountToken("6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a01"))
+        let another = try #require(AppAccountToken("6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a02"))
         var (one, other) = (Lineage(id: 1), Lineage(id: 2))
         for (id, quantity) in [("1", 1), ("2", 2)] {
             let purchase = try #require(coins(id) { $0.quantity = quantity }.purchases.first)
@@ -379,9 +432,10 @@ import Testing
         one.record(first.signed, try #require(first.keys?.transaction))
         (one.storedTransactionCount, other.storedTransactionCount) = (1, 2)
         (one.tokenNotes[token], other.tokenNotes[token]) = (.waiting, .reported)
+        other.tokenNotes[another] = .reported
         one.formUnion(other)
         #expect(one.evidence.values.map(\.count).sorted() == [1, 2] && one.storedTransactionCount == 3)
-        #expect(one.tokenNotes[token] == .waiting)
+        #expect(one.tokenNotes == [token: .waiting, another: .reported])
         var member = Lineage(id: 3)
         let moved = try #require(first.keys?.transaction)
         one.grants[moved] = Grant(transaction: moved, account: "anna", productID: "coins", quantity: 1)
