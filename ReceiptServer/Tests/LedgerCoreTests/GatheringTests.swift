@@ -140,6 +140,8 @@ import Testing
             (ClaimBasis(isLasting: false, ["1"]), "anna", "buyer", "anna", ["3"]),
             (ClaimBasis(isLasting: false, ["1"]), "buyer", "buyer", "buyer", []),
             (.lasting, nil, "buyer", nil, ["3"]),
+            // An account that got a lineage without evidence by a transfer.
+            (ClaimBasis(isLasting: false, []), nil, "buyer", nil, ["3"]),
         ] as [(ClaimBasis, String?, String?, String?, [String])])
     func `a member's transaction leaves its lineage with its grant, and takes the claim along that rests on it`(
         _ basis: ClaimBasis, _ member: String?, _ owner: String?, _ memberAfter: String?, _ lost: [String]
