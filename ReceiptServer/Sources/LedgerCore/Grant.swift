@@ -72,8 +72,7 @@ package struct Grant: Sendable {
             transactionID: transaction.transactionID.string, originalTransactionID: item?.originalTransactionID,
             quantity: Int(quantity), previousQuantity: Int(before), seats: seats.map(Int.init), until: until,
             purchaseDate: item?.purchase.purchaseDate, length: item?.length?.code, at: now,
-            // It is another account's.
-            token: kind == .conflict ? nil : item.flatMap { $0.purchase.accountToken })
+            token: item.flatMap { $0.purchase.accountToken })
     }
 }
 

@@ -29,9 +29,7 @@ package struct KnownTransaction {
 
     package init() {}
 
-    var isAutoRenewable: Bool {
-        evidence.contains { $0.productType.map { $0 == .autoRenewableSubscription } ?? ($0.expiresDate != nil) }
-    }
+    var isAutoRenewable: Bool { evidence.contains(where: \.isAutoRenewable) }
 
     /// Whether it assigns a seat to a member, in which case its original transaction is the buyer's.
     var isOfMember: Bool { evidence.contains { $0.ownershipType == .assigned } }
@@ -127,10 +125,14 @@ extension SpentTransaction {
 }
 
 extension Purchase {
+    /// Whether its quantity is a number of seats.
+    fileprivate var isAutoRenewable: Bool {
+        productType.map { $0 == .autoRenewableSubscription } ?? (expiresDate != nil)
+    }
+
     /// Returns the contradictions between this evidence and data that was imported without evidence.
     func contradictions(of known: KnownTransaction) -> [String] {
         guard let granted = known.granted, known.evidence.isEmpty else { return [] }
-        let isAutoRenewable = productType.map { $0 == .autoRenewableSubscription } ?? (expiresDate != nil)
         return [
             KnownTransaction.difference("product_id", productID, [granted.productID]),
             granted.originalTransactionID.flatMap {

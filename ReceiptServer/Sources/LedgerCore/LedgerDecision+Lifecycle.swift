@@ -72,7 +72,7 @@ extension LedgerDecision {
             let date = newest[lineage.id]?.subscription.newestPeriod.purchase.purchaseDate
             if date.map({ $0 < purchase.purchaseDate }) ?? true { newest[lineage.id] = (lineage, key, subscription) }
         }
-        return newest.values.sorted { $0.lineage.id < $1.lineage.id }
+        return newest.keys.sorted().compactMap { newest[$0] }
     }
 
     /// What an account was granted of a purchase, under any of its transactions.

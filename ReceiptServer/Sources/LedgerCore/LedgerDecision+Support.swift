@@ -59,7 +59,7 @@ extension LedgerDecision {
             where grant.account.hasSameBytes(as: account) {
                 transfer(grant, to: other)
                 // Both accounts can have had a part of one period.
-                if hasSeveral, lineage.evidence[key] != nil { effects.dueDates[key] = now }
+                if hasSeveral { effects.dueDates[key] = now }
             }
             if lineage.isOwned(by: account) { lineages.byID[lineage.id]?.lifecycle = nil }
         }

@@ -144,7 +144,7 @@ package struct LedgerDecision {
     /// The grants that repeat an account's grant of one period, made before it was known that both transactions are of
     /// one period. The first one counts.
     func repeatedGrants(_ existing: [Grant], of group: Copies) -> Set<TransactionKey> {
-        guard existing.count > 1, group.items.contains(where: { $0.item.purchase.isOneOfSeveral }) else { return [] }
+        guard group.items.contains(where: { $0.item.purchase.isOneOfSeveral }) else { return [] }
         var accounts: Set<UTF8Bytes> = []
         let ordered = existing.filter { !$0.isVoided }
             .sorted { ($0.grantedAt, $0.transaction) < ($1.grantedAt, $1.transaction) }

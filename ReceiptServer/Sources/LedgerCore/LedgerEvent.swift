@@ -119,7 +119,7 @@ public struct LedgerEvent: Sendable {
     public let length: String?
     /// The date of the change.
     public let at: Instant
-    /// The token that the transaction carries; `nil` if it is not to be named.
+    /// The token that the transaction carries, which can be that of another account.
     package var token: AppAccountToken?
     /// The `appAccountToken` of the transaction, if it is one of the account's; `nil` without ``LedgerPolicy/orders``.
     public package(set) var accountToken: AppAccountToken?

@@ -80,15 +80,14 @@ package struct LifecycleState: Codable, Equatable, Sendable {
     }
 
     private static func kinds(from before: LifecycleState, to after: LifecycleState) -> [LedgerEvent.Kind] {
-        let isOtherProduct = !isSame(before.renewsAs, after.renewsAs)
+        let isOtherProduct = before.renewsAs.map(UTF8Bytes.init) != after.renewsAs.map(UTF8Bytes.init)
         let isSamePeriod = before.transactionID.hasSameBytes(as: after.transactionID)
-        let isOtherPrice = !isSame(before.priceIncrease ?? noIncrease, after.priceIncrease ?? noIncrease)
         let rules: [(kind: LedgerEvent.Kind, isNotified: Bool)] = [
             (.cancelled, before.willRenew == true && after.willRenew == false),
             (.uncancelled, before.willRenew == false && after.willRenew == true),
             (.billingIssue, before.hasBillingIssue == false && after.hasBillingIssue == true),
             (.recovered, before.hasBillingIssue == true && after.hasBillingIssue == false),
-            (.priceIncrease, isOtherPrice && !isSame(after.priceIncrease ?? noIncrease, noIncrease)),
+            (.priceIncrease, before.increase != after.increase && after.increase != noIncrease),
             (.productChange, isOtherProduct),
             (.renewalExtended, isSamePeriod && (before.end ?? .max) < (after.end ?? .min)),
             (.expired, !before.hasExpired && after.hasExpired),
@@ -97,21 +96,18 @@ package struct LifecycleState: Codable, Equatable, Sendable {
     }
 
     package static func == (left: LifecycleState, right: LifecycleState) -> Bool {
-        isSame(left.transactionID, right.transactionID) && isSame(left.productID, right.productID)
-            && left.end == right.end && left.willRenew == right.willRenew && isSame(left.renewsAs, right.renewsAs)
-            && left.hasBillingIssue == right.hasBillingIssue && isSame(left.priceIncrease, right.priceIncrease)
-            && left.hasExpired == right.hasExpired && left.isRefunded == right.isRefunded
+        left.texts == right.texts && left.end == right.end && left.willRenew == right.willRenew
+            && left.hasBillingIssue == right.hasBillingIssue && left.hasExpired == right.hasExpired
+            && left.isRefunded == right.isRefunded
     }
 
-    private static let noIncrease = Subscription.PriceIncrease.none.rawValue
-
-    private static func isSame(_ one: String?, _ other: String?) -> Bool {
-        switch (one, other) {
-        case (nil, nil): true
-        case (let one?, let other?): one.hasSameBytes(as: other)
-        default: false
-        }
+    private var texts: [UTF8Bytes?] {
+        [transactionID, productID, renewsAs, priceIncrease].map { $0.map(UTF8Bytes.init) }
     }
+
+    private static let noIncrease = UTF8Bytes(Subscription.PriceIncrease.none.rawValue)
+
+    private var increase: UTF8Bytes { priceIncrease.map(UTF8Bytes.init) ?? Self.noIncrease }
 }
 
 extension Subscription {

@@ -9,13 +9,13 @@ package enum TransactionIDForm: CaseIterable {
     case number
     /// StoreKit Testing in Xcode, and local tests of StoreKit 2, count from 0. So do the example receipts of Apple's
     /// server libraries.
-    case count
+    case digit
 
     /// The environments whose ids have this form.
     var environments: Set<AppStoreEnvironment> {
         switch self {
         case .number: Set(AppStoreEnvironment.allCases)
-        case .count: [.xcode, .localTesting]
+        case .digit: [.xcode, .localTesting]
         }
     }
 
@@ -25,10 +25,9 @@ package enum TransactionIDForm: CaseIterable {
         guard 1...Self.maximumDigitCount ~= id.utf8.count,
             id.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 })
         else { return false }
-        let isZeroFirst = id.utf8.first == UInt8(ascii: "0")
         return switch self {
-        case .number: !isZeroFirst
-        case .count: !isZeroFirst || id.utf8.count == 1
+        case .number: id.utf8.first != UInt8(ascii: "0")
+        case .digit: id.utf8.count == 1
         }
     }
 
