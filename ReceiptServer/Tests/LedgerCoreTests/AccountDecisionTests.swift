@@ -99,6 +99,109 @@ import Testing
         #expect(ledger.lineages[key("2")]?.evidence[key("2")]?.map(\.purchase.statedType) == [nil])
     }
 
+    @Test func `a client keeps the transaction of what is not for sale, which can be granted later`() throws {
+        for product in ["pro", "gems"] {
+            let ledger = MemoryLedger(forSale: [product])
+            try ledger.redeem(evidence("1"), for: "anna", at: day(1))
+            #expect(ledger.lastOutcomes.map(\.mayFinish) == [product == "pro"])
+        }
+    }
+
+    // MARK: One grant of a purchase
+
+    @Test func `a restored non-consumable is what was granted without evidence of its first transaction`() throws {
+        let ledger = MemoryLedger()
+        let coins = try evidence("3", of: "1", "coins", type: .consumable) { $0.purchaseDate = day(-1) }
+        #expect(ledger.grant(Grant(transaction: key("1"), account: "anna", productID: "pro", quantity: 1), at: day(0)))
+        #expect(ledger.redeem(coins, for: "anna", at: day(1)) == [.granted])
+        #expect(try ledger.redeem(evidence("2", of: "1"), for: "anna", at: day(1)) == [.alreadyYours])
+        #expect(ledger.lastOutcomes.map(\.grantedAs) == ["1"])
+        // Its type is known from the copy.
+        let error = #expect(throws: LedgerError.self) { try ledger.adjust(key("1"), to: 2, at: day(2)) }
+        #expect(error?.code == .invalidText)
+        // A consumable is no copy.
+        let more = try evidence("4", of: "3", "coins", type: .consumable)
+        #expect(ledger.redeem(more, for: "anna", at: day(2)) == [.granted])
+    }
+
+    @Test func `of two grants of one period, the earlier counts, and none that an operator took back in the database`()
+        throws
+    {
+        var (first, second) = (SeatTransaction.eight, SeatTransaction.three)
+        (second.addsSeats, second.signed) = (false, 10)
+        for isVoided in [false, true] {
+            let ledger = MemoryLedger()
+            let voided = Grant(transaction: key("1"), account: "buyer", productID: "team", quantity: 0, isVoided: true)
+            if isVoided { #expect(ledger.grant(voided, at: day(0))) }
+            try ledger.redeem(second.evidence, for: "buyer", at: day(10))
+            (first.addsSeats, first.signed) = (false, 1)
+            if !isVoided { try ledger.redeem(first.evidence, for: "buyer", at: day(11)) }
+            // Apple signs later that both are of one period.
+            (first.addsSeats, first.signed) = (true, 11)
+            try ledger.record(first.evidence, at: day(12))
+            #expect(ledger.balances == ["buyer 2": 1])
+        }
+        #expect(!Grant(transaction: key("1"), account: "anna", productID: "pro", quantity: 0).isTakenBack)
+    }
+
+    @Test(
+        arguments: [(false, nil, false), (true, nil, true), (false, 0, true), (false, 1, false)]
+            as [(Bool, Int64?, Bool)])
+    func `nothing gives back what an operator took, in the database or as support`(
+        isVoided: Bool, adjusted: Int64?, isTakenBack: Bool
+    ) {
+        var grant = Grant(transaction: key("1"), account: "anna", productID: "pro", quantity: 0, isVoided: isVoided)
+        grant.adjusted = adjusted.map { AdjustedQuantity(quantity: $0, signedThen: 1) }
+        #expect(grant.isTakenBack == isTakenBack)
+    }
+
+    // MARK: The end of a period
+
+    @Test func `the end of a granted period is noted again when Apple extends it, and no end of anything else`() throws
+    {
+        let ledger = MemoryLedger(productTypes: ["pass": .nonRenewing(days: 10)])
+        try ledger.redeem(Minted.period("1", of: "1", from: 0), for: "anna", at: day(1))
+        try ledger.record(Minted.period("1", of: "1", from: 0, signed: 2) { $0.expiresDate = day(40) }, at: day(2))
+        try ledger.redeem(evidence("2", "pass", type: .nonRenewingSubscription), for: "anna", at: day(2))
+        #expect(Set(ledger.grants.map(\.until)) == [day(40), day(10)])
+        #expect(ledger.effects.periodEnds.map(\.end) == [day(30), day(40)])
+    }
+
+    @Test func `a period that ended unnotified is reported if the owner had the subscription before its end`() throws {
+        let owned = MemoryLedger(forSale: ["basic"])
+        try owned.redeem(Minted.period("1", of: "1", from: 0), for: "anna", at: day(1))
+        func isReported(from start: Double, _ change: (inout JWSBuilder) -> Void = { _ in }) throws -> Bool {
+            let ledger = owned.copy()
+            try ledger.redeem(Minted.period("2", of: "1", from: start, signed: 2, change), for: "anna", at: day(90))
+            return ledger.effects.endedUnnotified == [key("2")]
+        }
+        #expect(try isReported(from: 40) && isReported(from: -28.9))
+        #expect(try !isReported(from: -29))
+        #expect(try !isReported(from: 40) { $0.productType = .nonRenewingSubscription })
+        #expect(try !isReported(from: 40) { $0.productID = "gold" })
+    }
+
+    @Test func `a refund that Apple dated ahead is a revocation, and not the beginning of anything`() throws {
+        let ledger = MemoryLedger()
+        let refunded = try evidence("1", signed: 1) { ($0.revocationDate, $0.revocationReason) = (day(5), .other) }
+        #expect(ledger.redeem(refunded, for: "anna", at: day(2)) == [.granted])
+        ledger.settleDue(at: day(6))
+        #expect(ledger.events.map(\.kind) == [.granted, .revoked])
+        #expect(ledger.events.map(\.cause) == [.redeem, .revocation])
+    }
+
+    // MARK: Evidence
+
+    @Test func `of evidence that says the same, what expires last counts, or what does not expire`() throws {
+        var lineage = Lineage(id: 1)
+        var purchase = try evidence("1").purchases[0].purchase
+        for (end, expected) in [(5, day(5)), (9, day(9)), (7, day(9)), (nil, nil)] as [(Double?, Instant?)] {
+            purchase.evidenceExpirationDate = end.map(day)
+            lineage.record(SubmittedPurchase(purchase), key("1"))
+            #expect(lineage.purchases.map(\.evidenceExpirationDate) == [expected])
+        }
+    }
+
     // MARK: Adjustments
 
     @Test func `support sets quantities of consumables, and whether an account has anything else`() throws {
@@ -122,6 +225,19 @@ import Testing
         try ledger.adjust(key("2"), to: 0, at: day(4))
         try ledger.record(Minted.period("2", of: "2", from: 0, signed: 5) { $0.expiresDate = day(40) }, at: day(5))
         #expect(try grant("2").quantity == 0)
+        // Its end is that of the evidence when support gives it back.
+        try ledger.adjust(key("2"), to: 1, at: day(6))
+        #expect(try grant("2").until == day(40) && ledger.events.last?.until == day(40))
+    }
+
+    @Test func `what support set of a subscription until 0.3.0 was its seats, and is one subscription`() throws {
+        let ledger = MemoryLedger()
+        var grant = Grant(transaction: key("1"), account: "anna", productID: "basic", quantity: 5)
+        grant.adjusted = AdjustedQuantity(quantity: 5, signedThen: 8)
+        #expect(ledger.grant(grant, at: day(0)))
+        try ledger.redeem(Minted.period("1", of: "1", from: 0), for: "anna", at: day(1))
+        #expect(ledger.grants.map(\.quantity) == [1])
+        #expect(ledger.grants.map(\.adjusted) == [AdjustedQuantity(quantity: 1, signedThen: 1)])
     }
 
     // MARK: Transfers
@@ -176,9 +292,27 @@ import Testing
         }
     }
 
-    @Test func `of tokens that move with a transfer, the events of the new owner have those of the purchases`() throws {
+    @Test func `who is given a part of a lineage changes nothing of what its owner was notified of`() throws {
+        let ledger = MemoryLedger(notifiesLifecycles: true)
+        try ledger.redeem(Minted.period("1", of: "1", from: 0), for: "anna", at: day(1))
+        try ledger.redeem(Minted.period("2", of: "2", from: 30), for: "ben", at: day(31))
+        // Apple signs later that both are of one subscription.
+        try ledger.record(
+            Minted.period("2", of: "2", from: 30, signed: 32) { $0.payload["previousOriginalTransactionId"] = "1" },
+            at: day(32))
+        try ledger.record(Minted.renewal(of: "2", signed: 33, ends: 60) { $0.autoRenewStatus = .off }, at: day(33))
+        #expect(ledger.events.last.map { "\($0.account) \($0.kind)" } == "anna cancelled")
+        let before = ledger.events.count
+        ledger.transfer(from: "ben", to: "carl", at: day(34))
+        #expect(ledger.events[before...].map { "\($0.account) \($0.kind)" } == ["ben revoked", "carl granted"])
+    }
+
+    @Test(arguments: [true, false])
+    func `of tokens that move with a transfer, the events of the new owner have those of the purchases`(
+        usesTokens: Bool
+    ) throws {
         let tokens = [1, 2].map { AppAccountToken("6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a0\($0)")! }
-        let ledger = MemoryLedger(usesTokens: true)
+        let ledger = MemoryLedger(usesTokens: usesTokens)
         for token in tokens { ledger.register(token, for: "anna", at: day(0)) }
         for (id, token) in zip(["1", "2"], tokens) {
             try ledger.redeem(
@@ -189,6 +323,6 @@ import Testing
         ledger.transfer(from: "anna", to: "ben", moving: [tokens[0]], at: day(2))
         let events = ledger.events[before...].sorted { ($0.account, $0.transactionID) < ($1.account, $1.transactionID) }
         #expect(events.map(\.account) == ["anna", "anna", "ben", "ben"])
-        #expect(events.map(\.accountToken) == [nil, nil, tokens[0], nil])
+        #expect(events.map(\.accountToken) == [nil, nil, usesTokens ? tokens[0] : nil, nil])
     }
 }

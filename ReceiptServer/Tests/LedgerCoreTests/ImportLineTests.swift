@@ -60,6 +60,37 @@ import Testing
         #expect(line(original: "01") == nil || id == "support-1")
     }
 
+    @Test func `a line has only texts that the tables can hold, also about a grant of support`() {
+        func isValid(
+            _ id: String = "support-1", account: String = "anna", bundleID: String = Minted.bundleID,
+            product: String = "coins"
+        ) -> Bool {
+            SpentTransaction(
+                account: account, environment: .production, bundleID: bundleID, transactionID: id,
+                originalTransactionID: nil, productID: product, quantity: 1, date: day(0)) != nil
+        }
+        #expect(isValid() && isValid("1"))
+        for text in ["", "a\0", String(repeating: "a", count: 256)] {
+            #expect(!isValid(account: text) && !isValid(bundleID: text) && !isValid(product: text))
+            #expect(!isValid("1", account: text))
+            let error = #expect(throws: LedgerError.self) { try LedgerText.check(text, "account") }
+            #expect(error?.code == .invalidText)
+        }
+        for text in ["a", String(repeating: "a", count: 255)] {
+            #expect(isValid(account: text))
+            #expect(throws: Never.self) { try LedgerText.check(text, "account") }
+        }
+    }
+
+    @Test func `the id 0 is one of Xcode's, and no id has another leading zero`() {
+        for environment in AppStoreEnvironment.allCases {
+            let isCounted = [.xcode, .localTesting].contains(environment)
+            #expect(TransactionIDForm.isApples("0", in: environment) == isCounted)
+            for id in ["00", "01", "0a"] { #expect(!TransactionIDForm.isApples(id, in: environment)) }
+            #expect(TransactionIDForm.isApples("10", in: environment))
+        }
+    }
+
     @Test func `what was spent is granted once, on its day, and never again by evidence`() throws {
         var history = PurchaseHistory(bundleID: Minted.bundleID)
         let coins = history.buyConsumable("coins", quantity: 3, at: day(0))
@@ -147,6 +178,72 @@ import Testing
         #expect(
             words(ledger, try spent("anna", period, quantity: 7), try renewal(5), try renewal(7))
                 == ["known", "added", "known"])
+    }
+
+    @Test(
+        arguments: [
+            (.autoRenewableSubscription, true, true), (.nonRenewingSubscription, true, false),
+            (.consumable, false, false),
+            // An old receipt does not say the type.
+            (nil, true, true), (nil, false, false),
+        ] as [(ProductType?, Bool, Bool)])
+    func `the quantity of what renews is its seats, which contradict no line, and other quantities do`(
+        type: ProductType?, ends: Bool, isOfSeats: Bool
+    ) throws {
+        let purchase = Purchase(
+            productID: "coins", productType: type, transactionID: "1", quantity: 3, purchaseDate: day(0),
+            expiresDate: ends ? day(30) : nil, signedDate: day(0))
+        let line = try spent("anna", "1", quantity: 5)
+        #expect(line.contradictions(of: known(purchase), nil).all.isEmpty == isOfSeats)
+        #expect(purchase.contradictions(of: known(grantedTo: "anna")).isEmpty == isOfSeats)
+    }
+
+    /// A transaction that is known in a lineage of anna's.
+    private func known(
+        _ evidence: Purchase..., owner: String? = "anna", lineage: Int64 = 1, grantedTo account: String? = nil
+    ) -> KnownTransaction {
+        var known = KnownTransaction()
+        (known.lineage, known.owner, known.evidence) = (lineage, owner, evidence)
+        known.granted = account.map {
+            KnownTransaction.Granted(
+                account: $0, productID: "coins", quantity: 5, date: day(0), originalTransactionID: nil)
+        }
+        return known
+    }
+
+    /// What a line of anna's about transaction 2, a copy of 1, does, with its notes; or the keys that it grants.
+    private func decision(
+        _ known: KnownTransaction, _ original: KnownTransaction
+    ) throws -> (words: String, ids: [String]) {
+        switch try spent("anna", "2", original: "1").decision(known, original, isOfAnother: { _ in true }) {
+        case .ends(let result): return (Self.word(result), [])
+        case .grants(let keys, let notes):
+            let result = ImportedLine.Result(.added, notes: notes)
+            return (Self.word(result), keys.all.map(\.transactionID.string))
+        }
+    }
+
+    @Test
+    func `what is known of a line's first transaction counts, unless the line is a member's or names a wrong one`()
+        throws
+    {
+        var purchase = Purchase(
+            productID: "coins", transactionID: "2", originalTransactionID: "1", purchaseDate: day(0),
+            signedDate: day(0), appAccountToken: AppAccountToken("6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a01"))
+        // Of two lineages that turned out to be one, each account has what it was granted.
+        #expect(try decision(known(purchase), known(grantedTo: "ben")).words == "belongs-to-another")
+        // A token is of interest where there is no owner.
+        #expect(try decision(known(purchase), known()) == ("added", ["2", "1"]))
+        #expect(try decision(known(purchase, owner: nil), known(owner: nil)) == ("added, note token", ["2", "1"]))
+        purchase.ownershipType = .assigned
+        #expect(try decision(known(purchase), known(owner: "ben", lineage: 2)) == ("added", ["2"]))
+        purchase.ownershipType = .purchased
+        #expect(try decision(known(purchase), known(owner: "ben", lineage: 2)).words == "original_transaction_id")
+        // The text says what the evidence has, also if the wrong one is another purchase.
+        purchase.originalTransactionID = "7"
+        let contradictions = try spent("anna", "2", original: "1").contradictions(
+            of: known(purchase), known(lineage: 2))
+        #expect(contradictions.original == "original_transaction_id: the line has '1', the ledger '7'")
     }
 
     @Test func `a wrong first transaction joins no purchases, and gives nobody what another owns`() throws {

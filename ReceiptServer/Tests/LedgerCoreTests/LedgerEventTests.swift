@@ -66,6 +66,17 @@ import Testing
         #expect("\(event.kind) \(event.cause)" == "paused weather")
     }
 
+    @Test func `an event about a purchase without an owner has no account, id and number`() throws {
+        var (body, expected) = (Self.sparse, Self.sparse)
+        for (member, value, none) in [
+            ("account", "\"anna\"", "\"\""), ("id", "\"5f0c\"", "\"\""), ("sequence", "9", "0"),
+        ] {
+            body = body.replacing("\"\(member)\":\(value)", with: "\"\(member)\":\(none)")
+            expected = expected.replacing("\"\(member)\":\(value)", with: "\"\(member)\":null")
+        }
+        #expect(try decode(body).json == expected)
+    }
+
     @Test func `members that an older version did not write have no value`() throws {
         var body = Self.sparse
         for name in ["account_token", "length", "order_id", "purchase_date", "seats", "shop_order_id"] {

@@ -3,6 +3,7 @@
 import LedgerModels
 import Sampling
 import SeededRandom
+import StrictText
 import Testing
 
 /// The parts of large subscriptions.
@@ -64,6 +65,9 @@ import Testing
         #expect(
             item { $0.previousOriginalTransactionID = "1" } == nil && item { $0.originalTransactionID = "3" } == nil)
         #expect(item { $0.webOrderLineItemID = "8" } == nil && item { $0.webOrderLineItemID = "\u{0}" } == nil)
+        period.webOrderLineItemID = "\u{0}"
+        #expect(SubscriptionPeriod([period]) == nil)
+        period.webOrderLineItemID = "9"
         // These name none.
         for name in [nil, "", "0"] as [String?] { #expect(item { $0.webOrderLineItemID = name } == "9") }
         let later = SubscriptionPeriod(
@@ -74,6 +78,52 @@ import Testing
                 return purchase
             })
         #expect(later?.span == day(-1).millisecondsSince1970..<day(30).millisecondsSince1970)
+    }
+
+    private func decided(
+        _ purchases: [Purchase], forSale: [String]? = nil, at now: Instant
+    ) throws -> Division? {
+        var lineage = Lineage(id: 1)
+        lineage.owner = Lineage.Ownership(account: "anna", claimedAt: day(0), order: .number(1), basis: .lasting)
+        lineage.storedTransactionCount = purchases.count
+        var lineages = Lineages()
+        lineages.byID[1] = lineage
+        for purchase in purchases { lineages.identifiers[try #require(PurchaseKeys(purchase)?.transaction)] = 1 }
+        let rules = LedgerRules(
+            forSale: forSale.map { Set($0.map(UTF8Bytes.init)) }, clockAllowance: .seconds(300), productTypes: [:],
+            usesTokens: false, requiresTokenSince: nil, notifiesLifecycles: false, wholeLineageLimit: 0)
+        let submission = Submission(purchases.map { SubmittedPurchase($0) })
+        var decision = LedgerDecision(submission, about: [1], in: lineages, rules, .redeem, at: now)
+        decision.settle()
+        return decision.lineages.byID[1]?.division
+    }
+
+    private func period(_ days: Range<Double>, _ id: String = "1", of original: String = "1") -> Purchase {
+        Purchase(
+            productID: "monthly", productType: .autoRenewableSubscription, transactionID: id,
+            originalTransactionID: original, bundleID: Minted.bundleID, environment: .production,
+            purchaseDate: day(days.lowerBound), expiresDate: day(days.upperBound), signedDate: day(0))
+    }
+
+    @Test func `a part is loaded when time changes what the account has of it, and always if a setting can`() throws {
+        func change(
+            _ days: Range<Double>, refunded: Double? = nil, forSale: [String]? = nil
+        ) throws -> Instant? {
+            var period = period(days, "1")
+            if let refunded { period.revocation = .revoked(.init(date: day(refunded))) }
+            let rows = try #require(try decided([period], forSale: forSale, at: day(10))?.rows)
+            return rows.parts.values.first?.changesAt.map(Instant.init(millisecondsSince1970:))
+        }
+        #expect(try change(0..<30) == nil && change(0..<5) == nil)
+        #expect(try change(0..<30, refunded: 20) == day(20))
+        // How far a clock can be behind, and what is for sale, are settings.
+        #expect(try change(20..<50) == .distantPast && change(0..<30, forSale: []) == .distantPast)
+    }
+
+    @Test func `a lineage whose transactions name two original transactions is not divided`() throws {
+        let periods = ["1", "2"].map { period(0..<30, "3\($0)", of: $0) }
+        #expect(try decided(periods, at: day(10)) == nil)
+        #expect(try decided([periods[0], period(30..<60, "33")], at: day(10))?.original.string == "1")
     }
 
     /// On few dates, so that all coincidences occur.
