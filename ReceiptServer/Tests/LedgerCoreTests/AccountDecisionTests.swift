@@ -119,9 +119,17 @@ import Testing
         // Its type is known from the copy.
         let error = #expect(throws: LedgerError.self) { try ledger.adjust(key("1"), to: 2, at: day(2)) }
         #expect(error?.code == .invalidText)
-        // A consumable is no copy.
-        let more = try evidence("4", of: "3", "coins", type: .consumable)
-        #expect(ledger.redeem(more, for: "anna", at: day(2)) == [.granted])
+    }
+
+    @Test func `a renewal that was restored is granted although the first period was`() throws {
+        let ledger = MemoryLedger()
+        try ledger.redeem(Minted.period("1", of: "1", from: 0), for: "anna", at: day(1))
+        let copies = try ["2", "3"].map { id in
+            let evidence = try Minted.period(id, of: "1", from: 30) { $0.webOrderLineItemID = "92" }
+            return SubmittedPurchase(evidence.purchases[0].purchase)
+        }
+        #expect(ledger.redeem(Submission(copies), for: "anna", at: day(31)) == [.granted, .alreadyYours])
+        #expect(ledger.balances == ["anna 1": 1, "anna 2": 1])
     }
 
     @Test func `of two grants of one period, the earlier counts, and none that an operator took back in the database`()
