@@ -35,7 +35,7 @@ extension LedgerDecision {
         }
         if existing.isEmpty {
             grant(key, item)
-            if submitted.contains(key), !granted.contains(key) { noteEnded(key, item) }
+            if submitted.contains(key) { noteEnded(key, item) }
         } else {
             let repeated = repeatedGrants(existing, of: group)
             for grant in existing { change(grant, item, isRepeated: repeated.contains(grant.transaction)) }
@@ -53,7 +53,7 @@ extension LedgerDecision {
         guard item.access.isGrantable || item.access == .lengthUnknown, let quantity = item.ownedQuantity,
             let account = lineages[key]?.owner?.account, rules.isForSale(item.productID)
         else { return }
-        let grant = add(key, item, account, Int64(quantity), seats: item.periodSeats.map(Int64.init))
+        let grant = add(key, item, account, Int64(quantity))
         // Renewals, and what else follows a first purchase, have its id as the original one.
         if key.transactionID == UTF8Bytes(item.originalTransactionID), !item.purchase.isShared {
             effects.newPurchases.append(NewPurchase(grant: grant, token: item.purchase.accountToken))
@@ -76,18 +76,17 @@ extension LedgerDecision {
         else { return nil }
         let quantity =
             item.purchase.productType == .autoRenewableSubscription ? 1 : Int64(max(1, item.purchase.quantity ?? 1))
-        let seats = owned == 0 ? nil : item.periodSeats.map(Int64.init)
-        let grant = add(key, item, account, quantity, seats: seats)
+        let grant = add(key, item, account, quantity)
         notePeriodEnd(of: grant, item)
         return grant
     }
 
     private mutating func add(
-        _ key: TransactionKey, _ item: Entitlements.Item, _ account: String, _ quantity: Int64, seats: Int64?
+        _ key: TransactionKey, _ item: Entitlements.Item, _ account: String, _ quantity: Int64
     ) -> Grant {
         var grant = Grant(
             transaction: key, account: account, productID: item.productID, quantity: quantity,
-            until: item.accessEndDate, seats: seats, isVoided: false)
+            until: item.accessEndDate, seats: item.periodSeats.map(Int64.init))
         grant.importRun = importRun
         granted.insert(key)
         // Something is granted without an end, because nobody stated how long it lasts.
@@ -150,7 +149,7 @@ extension LedgerDecision {
                 continue
             }
             // Nothing of it was loaded: renewal information alone needs no part.
-            if lineage.division != nil, lineage.evidence.isEmpty { continue }
+            if lineage.evidence.isEmpty { continue }
             guard lineage.division != nil || lineage.storedTransactionCount > rules.wholeLineageLimit else { continue }
             // A grant without evidence, which was imported, is in no part.
             let isComplete = lineage.grants.keys.allSatisfy { lineage.evidence[$0] != nil }

@@ -12,7 +12,6 @@ extension LedgerDecision {
     /// lineage has several tokens, that of the earliest purchase counts. R11: as Apple last signed it. R13: A deleted
     /// account's tokens claim for its random name.
     mutating func claimByTokens() {
-        guard lineages.holders != nil else { return }
         for (key, item) in itemsByDate {
             guard let lineage = lineages[key], lineage.owner == nil, rules.isForSale(item.productID),
                 let holder = holder(of: item.purchase)
@@ -31,7 +30,8 @@ extension LedgerDecision {
             purchase.productType == .nonConsumable
             ? purchase.originalPurchaseDate ?? purchase.purchaseDate : purchase.purchaseDate
         guard let since = rules.requiresTokenSince, date >= since, !purchase.isShared else { return nil }
-        if purchase.appAccountToken != nil { return holder(of: purchase) == nil ? .notYours : nil }
+        // An account with the token would own it already.
+        if purchase.appAccountToken != nil { return .notYours }
         return !submission.canHaveToken || purchase.offer?.type == .offerCode ? nil : .tokenMissing
     }
 
@@ -47,13 +47,13 @@ extension LedgerDecision {
         for (key, item) in itemsByDate {
             guard let token = item.purchase.accountToken, let lineage = lineages[key], !item.purchase.isShared
             else { continue }
-            let note = lineage.tokenNotes[token]
             guard let holder = holders[token] else {
-                if note == nil { lineages.byID[lineage.id]?.tokenNotes[token] = .waiting }
+                // It was never reported: an account's token is never deleted.
+                lineages.byID[lineage.id]?.tokenNotes[token] = .waiting
                 continue
             }
-            guard note != .reported else { continue }
-            if note == .waiting { lineages.byID[lineage.id]?.tokenNotes[token] = nil }
+            guard lineage.tokenNotes[token] != .reported else { continue }
+            lineages.byID[lineage.id]?.tokenNotes[token] = nil
             guard let owner = lineage.owner?.account, !owner.hasSameBytes(as: holder.account) else { continue }
             // R13: Nobody is there any more to say that it is theirs.
             if !holder.isRetired, rules.isForSale(item.productID) {

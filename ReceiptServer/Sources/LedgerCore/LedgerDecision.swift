@@ -92,8 +92,10 @@ package struct LedgerDecision {
     /// and until when (see *Granting purchases*).
     private mutating func evaluate() {
         let concerned = lineages.with(numbers)
-        let renewals = submission.renewals + (rules.notifiesLifecycles ? knownRenewals(concerned) : [])
-        let entitlements = rules.entitlements(of: concerned, and: renewals, at: now)
+        // With what is known of renewals before anything else is. Another app's can have displaced what is submitted:
+        // in Xcode, the ids of each app count from 0.
+        let entitlements = rules.entitlements(
+            of: concerned, and: submission.renewals + lineages.renewals.values, at: now)
         subscriptions = entitlements.subscriptions
         var byFirst: [TransactionKey: Int] = [:]
         for item in entitlements.items {
@@ -108,18 +110,6 @@ package struct LedgerDecision {
         }
     }
 
-    /// What is known of renewals, even if it arrived before anything else.
-    private func knownRenewals(_ concerned: [Lineage]) -> [SubscriptionRenewal] {
-        var keys: Set<RenewalKey> = []
-        for purchase in concerned.lazy.flatMap(\.purchases) where purchase.expiresDate != nil {
-            guard let environment = purchase.environment else { continue }
-            keys.insert(
-                RenewalKey(
-                    environment: environment, originalTransactionID: UTF8Bytes(purchase.originalTransactionID)))
-        }
-        return keys.compactMap { lineages.renewals[$0] }
-    }
-
     // MARK: What is known
 
     func item(of key: TransactionKey) -> Entitlements.Item? {
@@ -131,12 +121,7 @@ package struct LedgerDecision {
     package func grant(of key: TransactionKey) -> Grant? { lineages[key]?.grants[key] }
 
     /// The grants of a purchase.
-    func grants(of group: Copies) -> [Grant] {
-        if group.items.count == 1, group.items[0].item.purchase.productType != .nonConsumable {
-            return grant(of: group.items[0].key).map { [$0] } ?? []
-        }
-        return Grant.keys(of: group.items).sorted().compactMap { grant(of: $0) }
-    }
+    func grants(of group: Copies) -> [Grant] { Grant.keys(of: group.items).sorted().compactMap { grant(of: $0) } }
 
     /// The grants of the purchase of a transaction.
     func grants(ofPurchaseWith key: TransactionKey) -> [Grant] { group(of: key).map { grants(of: $0) } ?? [] }

@@ -57,6 +57,21 @@ import Testing
         for ledger in [together, apart] { #expect(Set(ledger.grants.map(\.account)) == ["anna"]) }
     }
 
+    @Test func `R1: a restored copy has the token of its own date`() throws {
+        var builders = [
+            period("1", of: "1", from: 0), period("2", of: "1", from: 30), period("3", of: "1", from: 0, signed: 40),
+        ]
+        // It restores the first period.
+        (builders[2].purchaseDate, builders[2].webOrderLineItemID) = (day(40), "91")
+        builders[1].appAccountToken = Self.annas.description
+        builders[2].appAccountToken = Self.bens.description
+        let ledger = ledger()
+        ledger.record(
+            Submission(try builders.flatMap { try Minted.evidence($0).purchases.map { SubmittedPurchase($0) } }),
+            at: day(41))
+        #expect(ledger.balances == ["anna 2": 1])
+    }
+
     @Test func `R3: who stores an unknown token claims what waits for it, and not what another account has`() throws {
         let third = AppAccountToken("6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a03")!
         let ledger = ledger()
@@ -64,6 +79,7 @@ import Testing
         #expect(ledger.grants.isEmpty)
         ledger.register(third, for: "carl", at: day(2))
         #expect(ledger.grants.map(\.account) == ["carl"] && ledger.events.map(\.cause) == [.token])
+        #expect(ledger.lineages.byID.values.map(\.tokenNotes) == [[:]])
         // R15
         let late = self.ledger()
         #expect(try late.redeem(coins(third), for: "anna", at: day(1)) == [.granted])
@@ -73,14 +89,17 @@ import Testing
         #expect(late.effects.notices.tokenConflicts.count == 1)
     }
 
-    @Test func `a token of another account counts, also of a period that is not for sale`() throws {
+    @Test(arguments: [(annas, .granted), (bens, .notYours)] as [(AppAccountToken, Outcome)])
+    func `whose token a period has counts, also if it is not for sale`(
+        _ token: AppAccountToken, _ outcome: Outcome
+    ) throws {
         let ledger = ledger(forSale: ["gold"])
         var first = period("1", of: "1", from: 0)
-        first.appAccountToken = Self.bens.description
+        first.appAccountToken = token.description
         let upgrade = period("2", of: "1", "gold", from: 5)
         let purchases = try [first, upgrade].flatMap { try Minted.evidence($0).purchases }
         let submission = Submission(purchases.map { SubmittedPurchase($0.purchase) })
-        #expect(ledger.redeem(submission, for: "anna", at: day(6)) == [.notForSale, .notYours])
+        #expect(ledger.redeem(submission, for: "anna", at: day(6)) == [.notForSale, outcome])
     }
 
     @Test func `R13: a deleted account's purchases and tokens are nobody's, and nobody is notified`() throws {
@@ -122,6 +141,19 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [(.nonConsumable, .granted), (.autoRenewableSubscription, .tokenMissing)] as [(ProductType, Outcome)]
+    )
+    func `R4: a restored non-consumable is as old as its first purchase, and a renewal is not`(
+        _ type: ProductType, _ outcome: Outcome
+    ) throws {
+        var builder = period("2", of: "1", from: 6)
+        (builder.productType, builder.originalPurchaseDate) = (type, day(1))
+        if type == .nonConsumable { (builder.expiresDate, builder.webOrderLineItemID) = (nil, nil) }
+        let ledger = ledger(requiringTokenSince: day(5))
+        #expect(try ledger.redeem(Minted.evidence(builder), for: "anna", at: day(7)) == [outcome])
+    }
+
     @Test func `R4: a required token exempts offer codes, what a family shares, and receipts`() throws {
         var code = JWSBuilder.transaction(
             bundleID: Minted.bundleID, productID: "coins", transactionID: "7", signedDate: day(6))
@@ -156,6 +188,29 @@ import Testing
         #expect(ledger.effects.disputed.count == 1)
     }
 
+    @Test func `R5: a conflict about what the owner was not granted is disputed once`() throws {
+        let ledger = ledger()
+        #expect(
+            try ledger.redeem(Minted.evidence(period("1", of: "1", from: 0)), for: "anna", at: day(1)) == [.granted])
+        var ended = period("2", of: "1", from: 30)
+        ended.appAccountToken = Self.bens.description
+        #expect(try ledger.redeem(Minted.evidence(ended), for: "ben", at: day(70)) == [.belongsToAnother])
+        let conflict = try #require(ledger.events.last)
+        #expect((conflict.kind, conflict.account, conflict.transactionID) == (.conflict, "anna", "2"))
+        #expect((conflict.quantity, conflict.until) == (0, day(60)))
+        #expect(ledger.effects.disputed.map(\.transactionID.string) == ["2"])
+    }
+
+    @Test func `R5: what is not for sale makes no conflict`() throws {
+        let ledger = ledger(forSale: ["gold"])
+        let gold = try Minted.evidence(period("2", of: "1", "gold", from: 5))
+        #expect(ledger.redeem(gold, for: "anna", at: day(6)) == [.granted])
+        var first = period("1", of: "1", from: 0)
+        first.appAccountToken = Self.bens.description
+        ledger.record(try Minted.evidence(first), at: day(7))
+        #expect(ledger.events.map(\.kind) == [.granted])
+    }
+
     @Test func `R7: what a family shares belongs to the first account that submits it, not to the token's`() throws {
         var shared = JWSBuilder.transaction(
             bundleID: Minted.bundleID, productID: "pro", transactionID: "8", signedDate: day(1))
@@ -165,6 +220,8 @@ import Testing
         let ledger = ledger()
         #expect(try ledger.redeem(Minted.evidence(shared), for: "ben", at: day(2)) == [.granted])
         #expect(ledger.events.map(\.kind) == [.granted])
+        // It closes no order.
+        #expect(ledger.effects.newPurchases.isEmpty)
     }
 
     @Test func `R9: a receipt claims no lineage with a purchase for another account`() throws {
@@ -179,6 +236,16 @@ import Testing
             ledger.record(renewal, at: day(31))
             #expect(ledger.redeem(receipt, for: "ben", token: stated, at: day(20)) == [outcome])
         }
+    }
+
+    @Test func `R9: a purchase with the stated token claims its lineage, whatever tokens other periods have`() throws {
+        var (first, second) = (period("1", of: "1", from: 0), period("2", of: "1", from: 30))
+        first.appAccountToken = Self.annas.description
+        second.appAccountToken = Self.bens.description
+        let purchases = try [first, second].flatMap { try Minted.evidence($0).purchases }
+        let submission = Submission(purchases.map { SubmittedPurchase($0) })
+        let outcomes = MemoryLedger().redeem(submission, for: "ben", token: Self.bens, at: day(31))
+        #expect(outcomes == [.expired, .granted])
     }
 
     @Test func `R13: nobody claims what was bought with a deleted account's token, and no conflict is reported`()
@@ -201,10 +268,28 @@ import Testing
         #expect(ledger.lineages.byID.values.allSatisfy { $0.owner == nil })
     }
 
+    @Test(arguments: [(.token, 1), (.notification, 1), (.beginning, 0), (.migration, 0)] as [(LedgerEvent.Cause, Int)])
+    func `R15: a conflict is reported when evidence or a token arrives, and not by time or a migration`(
+        _ cause: LedgerEvent.Cause, _ count: Int
+    ) throws {
+        let third = AppAccountToken("6f1c0e9a-4b7d-4c1e-9a55-0d6f3e2b1a03")!
+        let ledger = ledger()
+        #expect(try ledger.redeem(coins(third), for: "anna", at: day(1)) == [.granted])
+        #expect(ledger.lastOutcomes.map(\.isOwnerConflict) == [false])
+        var lineages = ledger.lineages
+        lineages.holders?[third] = TokenHolder(account: "carl", isRetired: false)
+        var decision = LedgerDecision(
+            Submission(), about: Array(lineages.byID.keys), in: lineages, ledger.rules, cause, at: day(2))
+        decision.settle()
+        #expect(decision.effects.events.filter { $0.kind == .conflict }.count == count)
+    }
+
     @Test func `a token that a backend states is the purchase's only if it is the same`() throws {
         for (stated, outcome) in [(Self.annas, Outcome.granted), (Self.bens, .notYours)] {
             let ledger = MemoryLedger()
             #expect(try ledger.redeem(coins(Self.annas), for: "anna", token: stated, at: day(1)) == [outcome])
+            // What an account gets is no conflict, although it has the token.
+            #expect(ledger.lastOutcomes.map(\.isOwnerConflict) == [false])
         }
     }
 
