@@ -12,6 +12,7 @@ extension LedgerDecision {
     /// lineage has several tokens, that of the earliest purchase counts. R11: as Apple last signed it. R13: A deleted
     /// account's tokens claim for its random name.
     mutating func claimByTokens() {
+        guard lineages.holders != nil else { return }
         for (key, item) in itemsByDate {
             guard let lineage = lineages[key], lineage.owner == nil, rules.isForSale(item.productID),
                 let holder = holder(of: item.purchase)

@@ -121,7 +121,12 @@ package struct LedgerDecision {
     package func grant(of key: TransactionKey) -> Grant? { lineages[key]?.grants[key] }
 
     /// The grants of a purchase.
-    func grants(of group: Copies) -> [Grant] { Grant.keys(of: group.items).sorted().compactMap { grant(of: $0) } }
+    func grants(of group: Copies) -> [Grant] {
+        if group.items.count == 1, group.items[0].item.purchase.productType != .nonConsumable {
+            return grant(of: group.items[0].key).map { [$0] } ?? []
+        }
+        return Grant.keys(of: group.items).sorted().compactMap { grant(of: $0) }
+    }
 
     /// The grants of the purchase of a transaction.
     func grants(ofPurchaseWith key: TransactionKey) -> [Grant] { group(of: key).map { grants(of: $0) } ?? [] }

@@ -118,6 +118,8 @@ extension Lineage {
         var purchase = signed.purchase
         let known = evidence[key] ?? []
         purchase.statedType = known.lazy.compactMap(\.purchase.statedType).first
+        // Most are sent again as they are.
+        if known.contains(where: { $0.purchase == purchase }) { return }
         if let index = known.firstIndex(where: { $0.purchase.saysTheSame(as: purchase) }) {
             let merged = known[index].purchase.joined(with: purchase)
             guard merged != known[index].purchase else { return }
@@ -141,7 +143,9 @@ extension Lineage {
     /// Keeps with a transaction the type that the policy states: a later setting, or none, must not change what a
     /// customer has.
     mutating func keep(_ type: CatalogType, of key: TransactionKey) {
-        for index in evidence[key]?.indices ?? 0..<0 { evidence[key]?[index].purchase.statedType = type }
+        for index in evidence[key]?.indices ?? 0..<0 where evidence[key]?[index].purchase.statedType != type {
+            evidence[key]?[index].purchase.statedType = type
+        }
     }
 }
 

@@ -33,7 +33,13 @@ package struct Submission: Sendable {
     package var claimed: ArraySlice<(signed: SubmittedPurchase, keys: PurchaseKeys?)> { purchases.prefix(claimedCount) }
 
     package init(_ evidence: VerifiedEvidence) {
-        let purchases = evidence.signedPurchases.map { SubmittedPurchase($0, signer: "\($1.signer)") }
+        // All purchases of a receipt have one signer.
+        var signer: (fingerprint: Fingerprint, text: String)?
+        let purchases = evidence.signedPurchases.map { purchase, verification in
+            let fingerprint = verification.signer
+            if signer?.fingerprint != fingerprint { signer = (fingerprint, "\(fingerprint)") }
+            return SubmittedPurchase(purchase, signer: signer?.text)
+        }
         self.init(purchases, evidence.renewals.map(\.renewal), canHaveToken: evidence.canHaveAppAccountToken)
     }
 }

@@ -408,6 +408,14 @@ import Testing
         #expect(!lineage.givesNoAccess)
     }
 
+    @Test func `each purchase of a receipt has its signer`() throws {
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let coins = (0..<2).map { _ in history.buyConsumable("coins", at: day(0)) }
+        let receipt = try Minted.evidence(history.receipt(signedAt: day(1), of: coins))
+        let signer = try #require(receipt.signedPurchases.first).verification.signer
+        #expect(Submission(receipt).purchases.map(\.signed.signer) == ["\(signer)", "\(signer)"])
+    }
+
     @Test func `a purchase whose app, product or member the tables cannot hold has no keys`() throws {
         let long = String(repeating: "x", count: 256)
         func keys(_ change: (inout Purchase) -> Void) throws -> PurchaseKeys? {
