@@ -285,19 +285,23 @@ import Testing
         #expect(ledger.effects.dueDates[key("1")] == day(12))
     }
 
-    @Test func `the claim of who got a receipt's purchases lasts if one was granted without evidence`() throws {
-        for isImported in [false, true] {
-            let ledger = MemoryLedger()
-            var receipt = SeatTransaction.eight
-            receipt.original = "90"
-            try ledger.redeem(receipt.receipt, for: "anna", at: day(11))
-            let imported = Grant(transaction: key("90"), account: "anna", productID: "team", quantity: 1)
-            if isImported { #expect(ledger.grant(imported, at: day(11))) }
-            ledger.transfer(from: "anna", to: "ben", at: day(12))
-            let basis = try #require(ledger.lineages[key("1")]?.owner?.basis)
-            #expect(basis.isLasting == isImported && basis.transactions.map(\.string) == ["1"])
-            #expect(ledger.effects.dueDates.values.allSatisfy { $0 != day(12) })
-        }
+    @Test(arguments: [(false, false), (true, false), (false, true)])
+    func `the claim of who got a receipt's purchases lasts if one was granted without evidence, or says whose it is`(
+        _ isImported: Bool, _ isSigned: Bool
+    ) throws {
+        let ledger = MemoryLedger()
+        var receipt = SeatTransaction.eight
+        receipt.original = "90"
+        try ledger.redeem(receipt.receipt, for: "anna", at: day(11))
+        let imported = Grant(transaction: key("90"), account: "anna", productID: "team", quantity: 1)
+        if isImported { #expect(ledger.grant(imported, at: day(11))) }
+        if isSigned { try ledger.record(receipt.evidence, at: day(11)) }
+        #expect(ledger.lineages[key("1")]?.owner?.basis?.isLasting == false)
+        ledger.transfer(from: "anna", to: "ben", at: day(12))
+        let basis = try #require(ledger.lineages[key("1")]?.owner?.basis)
+        #expect(basis.isLasting == (isImported || isSigned))
+        #expect(basis.transactions.map(\.string) == (isSigned ? [] : ["1"]))
+        #expect(ledger.effects.dueDates.values.allSatisfy { $0 != day(12) })
     }
 
     @Test func `who is given a part of a lineage changes nothing of what its owner was notified of`() throws {
