@@ -81,9 +81,10 @@ extension PurchaseLedger {
                 """, [SQLValue(now - UnnamedNotification.age)]
             ).map { (row) throws(LedgerError) in
                 UnnamedNotification(
-                    uuid: try row.text(0), type: try row.text(1), signedDate: try row.optionalDate(2),
-                    receivedAt: try row.date(3), claims: try StoredJSON.decode(row.text(4)),
-                    claimCount: try row.integer(5))
+                    uuid: try row.text("uuid"), type: try row.text("type"),
+                    signedDate: try row.optionalDate("signed_date"),
+                    receivedAt: try row.date("received_at"), claims: try StoredJSON.decode(row.text("claims")),
+                    claimCount: try row.integer("claim_count"))
             }
         }
     }

@@ -213,11 +213,11 @@ extension PurchaseLedger {
                     """, app.columns + [.text(after), SQLValue(now - .seconds(86_400))])
             }
             guard let last = rows.last else { return }
-            after = try last.text(0)
+            after = try last.text("transaction_id")
             var inquiries: [NewInquiry] = []
             for row in rows {
-                let purchase: Purchase = try StoredJSON.decode(row.text(2))
-                guard purchase.productType == .autoRenewableSubscription, let end = try row.optionalDate(1),
+                let purchase: Purchase = try StoredJSON.decode(row.text("purchase"))
+                guard purchase.productType == .autoRenewableSubscription, let end = try row.optionalDate("until"),
                     let inquiry = policy.ending(of: app.key(purchase.originalTransactionID), at: end, now: now)
                 else { continue }
                 inquiries.append(inquiry)

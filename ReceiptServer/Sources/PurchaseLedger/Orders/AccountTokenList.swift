@@ -64,12 +64,12 @@ extension PurchaseLedger {
                     .integer(Int64(limit + 1)),
                 ])
             let entries = try rows.prefix(limit).map { (row) throws(LedgerError) in
-                guard let kind = AccountTokenList.Entry.Kind(rawValue: try row.text(1)) else {
+                guard let kind = AccountTokenList.Entry.Kind(rawValue: try row.text("kind")) else {
                     throw LedgerError(.storeFailed, "a token has an unknown kind")
                 }
                 return AccountTokenList.Entry(
-                    token: AppAccountToken(signed: try row.text(0)), kind: kind, madeAt: try row.date(2),
-                    retiredAt: try row.optionalDate(3))
+                    token: AppAccountToken(signed: try row.text("token")), kind: kind, madeAt: try row.date("made_at"),
+                    retiredAt: try row.optionalDate("retired_at"))
             }
             let last = entries.last.map { TokenPlace(date: $0.madeAt, token: $0.token) }
             return AccountTokenList(

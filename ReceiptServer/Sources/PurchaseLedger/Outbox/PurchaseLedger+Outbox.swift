@@ -37,7 +37,7 @@ enum OutboxQuery {
     /// The first pending event of the account `$1`, and when the first urgent one is due if it comes before that.
     static let first = """
         SELECT id, event, attempts, (SELECT urgent.due_at FROM outbox AS urgent WHERE urgent.state = 'urgent'
-            AND urgent.account = $1 AND urgent.sequence < outbox.sequence ORDER BY urgent.sequence LIMIT 1)
+            AND urgent.account = $1 AND urgent.sequence < outbox.sequence ORDER BY urgent.sequence LIMIT 1) AS urgent_at
         FROM outbox WHERE account = $1 AND state = 'pending' ORDER BY sequence LIMIT 1
         """
 
@@ -88,12 +88,12 @@ extension PurchaseLedger {
             var events: [OutgoingEvent] = []
             let urgent = OutboxQuery.urgent(connection.dialect)
             for row in try connection.run(urgent, [SQLValue(now), .integer(Int64(limit)), SQLValue(bound)]) {
-                let id = try row.text(0)
+                let id = try row.text("id")
                 try connection.run("UPDATE outbox SET due_at = $2 WHERE id = $1", [.text(id), SQLValue(now + lease)])
                 events.append(
                     OutgoingEvent(
-                        id: id, account: try row.text(1), event: try row.text(2), attempts: try row.integer(3),
-                        isUrgent: true))
+                        id: id, account: try row.text("account"), event: try row.text("event"),
+                        attempts: try row.integer("attempts"), isUrgent: true))
             }
             let urgentCount = events.count
             let rest = limit - urgentCount
@@ -107,7 +107,7 @@ extension PurchaseLedger {
                         continue
                     }
                     // An urgent event overtakes others, and none overtakes it.
-                    if let date = try first.optionalDate(3) {
+                    if let date = try first.optionalDate("urgent_at") {
                         // One that failed is not tried again for a while. Others don't wait for this account.
                         try connection.setDue(date > now + lease ? date : now + .seconds(1), account)
                         continue
@@ -115,8 +115,8 @@ extension PurchaseLedger {
                     try connection.setDue(now + lease, account)
                     events.append(
                         OutgoingEvent(
-                            id: try first.text(0), account: account, event: try first.text(1),
-                            attempts: try first.integer(2)))
+                            id: try first.text("id"), account: account, event: try first.text("event"),
+                            attempts: try first.integer("attempts")))
                 }
             }
             return events
@@ -201,7 +201,9 @@ extension PurchaseLedger {
                 "SELECT id, event, failure FROM outbox WHERE state = 'dead' ORDER BY made_at, id LIMIT 1000")
             {
                 letters.append(
-                    DeadLetter(id: try row.text(0), event: try row.text(1), failure: try row.optionalText(2) ?? ""))
+                    DeadLetter(
+                        id: try row.text("id"), event: try row.text("event"),
+                        failure: try row.optionalText("failure") ?? ""))
             }
             return letters
         }

@@ -55,14 +55,11 @@ extension SQLConnection {
             FROM acts WHERE account = $1 AND idempotency_key = $2
             """, [.text(account), .text(key)])
         guard let row = rows.first else { return nil }
-        guard try row.text(0).hasSameBytes(as: digest),
-            let environment = AppStoreEnvironment(rawValue: try row.text(1))
-        else { throw LedgerError(.idempotencyKeyReused, "") }
+        guard try row.text("request").hasSameBytes(as: digest) else { throw LedgerError(.idempotencyKeyReused, "") }
         return Adjustment.Answer(
-            name: TransactionName(
-                environment: environment, bundleID: try row.text(2), transactionID: try row.text(3)),
-            productID: try row.text(4), previousQuantity: try row.integer(5), quantity: try row.integer(6),
-            sequence: try row.integer(7), isRepeated: true)
+            name: try row.transactionName, productID: try row.text("product_id"),
+            previousQuantity: try row.integer("previous_quantity"), quantity: try row.integer("quantity"),
+            sequence: try row.integer("sequence"), isRepeated: true)
     }
 
     fileprivate func record(
