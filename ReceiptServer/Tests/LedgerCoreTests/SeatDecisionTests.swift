@@ -169,15 +169,7 @@ import Testing
             #expect(has(ledger, "work") == [1, 1])
             #expect(try ledger.redeem(bought.evidence, for: "private", at: day(31)) == [.granted])
             // A grace period is the buyer's, whatever is loaded next.
-            var renewal = JWSBuilder.renewalInfo(
-                productID: "team", originalTransactionID: "7", signedDate: day(60))
-            renewal.payload["gracePeriodExpiresDate"] = .integer(day(66).millisecondsSince1970)
-            var failure = JWSBuilder.notification(
-                .didFailToRenew, bundleID: Minted.bundleID,
-                transaction: try bought.builder.signed(by: Minted.authority.get()),
-                renewalInfo: try renewal.signed(by: Minted.authority.get()))
-            failure.payload["notificationUUID"] = "grace"
-            try ledger.record(.notification(Minted.notification(failure)), at: day(60))
+            try ledger.record(.notification(bought.failedRenewal(graceUntil: day(66))), at: day(60))
             for _ in 0..<2 {
                 _ = try ledger.redeem(bought.evidence, for: "private", at: day(60))
                 #expect(ledger.events.last { $0.account == "private" }?.until == day(66))

@@ -77,4 +77,17 @@ package struct SeatTransaction {
         builder.payload["notificationUUID"] = .string("00000000-0000-4000-8000-\(100_000_000_000 + uuid)")
         return try Minted.notification(builder)
     }
+
+    /// Apple could not charge the renewal at the period's end, and grants a grace period.
+    package func failedRenewal(graceUntil end: Instant) throws -> VerifiedNotification {
+        let date = day(days.upperBound)
+        var renewal = JWSBuilder.renewalInfo(productID: product, originalTransactionID: original, signedDate: date)
+        renewal.payload["gracePeriodExpiresDate"] = .integer(end.millisecondsSince1970)
+        var builder = JWSBuilder.notification(
+            .didFailToRenew, bundleID: Minted.bundleID,
+            transaction: try self.builder.signed(by: Minted.authority.get()),
+            renewalInfo: try renewal.signed(by: Minted.authority.get()))
+        builder.payload["notificationUUID"] = "grace"
+        return try Minted.notification(builder)
+    }
 }

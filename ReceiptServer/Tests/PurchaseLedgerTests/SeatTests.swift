@@ -146,14 +146,7 @@ import Testing
                 _ = try ledger.redeem(evidence, for: "work", at: day(12))
             }
             #expect(try ledger.outcomes(bought.evidence, for: "private", at: day(31)) == [.granted])
-            var renewal = JWSBuilder.renewalInfo(productID: "team", originalTransactionID: "7", signedDate: day(60))
-            renewal.payload["gracePeriodExpiresDate"] = .integer(day(66).millisecondsSince1970)
-            var failure = JWSBuilder.notification(
-                .didFailToRenew, bundleID: Minted.bundleID,
-                transaction: try bought.builder.signed(by: Minted.authority.get()),
-                renewalInfo: try renewal.signed(by: Minted.authority.get()))
-            failure.payload["notificationUUID"] = "grace"
-            try ledger.record(Minted.notification(failure), at: day(60))
+            try ledger.record(bought.failedRenewal(graceUntil: day(66)), at: day(60))
             for _ in 0..<2 {
                 let codes = try ledger.entitlements(of: "private", at: day(62)).codes
                 #expect(codes["9"]?.hasPrefix("active") ?? false)

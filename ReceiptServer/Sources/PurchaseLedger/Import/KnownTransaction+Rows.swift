@@ -26,8 +26,7 @@ extension KnownTransaction {
                 case 1:
                     granted = Granted(
                         account: try row.text("account"), productID: try row.text("product_id"),
-                        quantity: try row.integer("granted_quantity"),
-                        date: try row.date("granted_at"),
+                        quantity: try row.integer("granted_quantity"), date: try row.date("granted_at"),
                         originalTransactionID: try row.optionalText("original_transaction_id"))
                 default:
                     var purchase: Purchase = try StoredJSON.decode(row.text("purchase"))

@@ -31,8 +31,7 @@ extension SQLConnection {
             let event: LedgerEvent = try StoredJSON.decode(row.text("event"))
             return EventFact(
                 id: try row.text("id"), account: try row.text("account"), sequence: try row.integer("sequence"),
-                kind: event.kind.rawValue,
-                cause: event.cause.rawValue,
+                kind: event.kind.rawValue, cause: event.cause.rawValue,
                 name: TransactionName(
                     environment: event.environment, bundleID: event.bundleID, transactionID: event.transactionID),
                 productID: event.productID, quantity: Int64(event.quantity),
@@ -54,8 +53,7 @@ extension SQLConnection {
         ).map { (row) throws(LedgerError) in
             TransferFact(
                 id: try row.integer("id"), from: try row.text("from_account"), to: try row.text("to_account"),
-                reason: try row.text("reason"),
-                at: try row.date("transferred_at"))
+                reason: try row.text("reason"), at: try row.date("transferred_at"))
         }
     }
 

@@ -15,8 +15,8 @@ extension PurchaseLedger {
         try store.read { (connection) throws(LedgerError) in
             try connection.run(
                 """
-                SELECT identifiers.environment, identifiers.bundle_id, MIN(identifiers.transaction_id) AS transaction_id,
-                    families.account, uncertain_claims.split_at
+                SELECT identifiers.environment, identifiers.bundle_id,
+                    MIN(identifiers.transaction_id) AS transaction_id, families.account, uncertain_claims.split_at
                 FROM uncertain_claims JOIN families ON families.id = uncertain_claims.family_id
                 JOIN identifiers ON identifiers.family_id = families.id
                 WHERE families.basis IS NULL AND families.account IS NOT NULL
