@@ -92,8 +92,8 @@ package struct LedgerDecision {
     /// and until when (see *Granting purchases*).
     private mutating func evaluate() {
         let concerned = lineages.with(numbers)
-        // Stored renewal information counts, even if it arrived before anything else. So does what is submitted, even if
-        // another app's displaced it: in Xcode, the ids of each app count from 0.
+        // Stored renewal information counts, even if it arrived before anything else. So does what is submitted, even
+        // if another app's displaced it: in Xcode, the ids of each app count from 0.
         let entitlements = rules.entitlements(
             of: concerned, and: submission.renewals + lineages.renewals.values, at: now)
         subscriptions = entitlements.subscriptions
