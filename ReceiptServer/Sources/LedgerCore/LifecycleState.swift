@@ -116,15 +116,16 @@ extension Subscription {
         periods.last { item in
             if case .upgraded = item.access { return false }
             // The first of several transactions may be known only from before the upgrade.
-            return item.purchase.isUpgraded != true && !item.purchase.isRevokedBeforeStart
+            return item.purchase.isUpgraded != true && !item.purchase.wasRefundedByItsStart
         } ?? periods[periods.count - 1]
     }
 }
 
 extension Purchase {
-    fileprivate var isRevokedBeforeStart: Bool {
+    /// Whether it never began, as `Entitlements` decides: a refund at the instant of the start is before it.
+    fileprivate var wasRefundedByItsStart: Bool {
         guard case .revoked(let details) = revocation, let date = details.date else { return false }
-        return date < purchaseDate
+        return date <= purchaseDate
     }
 }
 

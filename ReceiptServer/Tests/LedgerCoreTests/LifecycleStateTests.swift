@@ -165,7 +165,7 @@ import Testing
             return try #require(decided.subscriptions.first).newestPeriod.transactionID
         }
         // Refunded before it began, as it began, and later.
-        for (date, id) in [(29.8, "1"), (30, "2"), (40, "2")] {
+        for (date, id) in [(29.8, "1"), (30, "1"), (30.001, "2"), (40, "2")] {
             let renewal = period("2", from: 30) { $0.revocation = .revoked(.init(date: day(date))) }
             #expect(try newest([period("1", from: 0), renewal], at: 50) == id)
         }
