@@ -100,9 +100,8 @@ extension Submission {
 extension ImportedLine.Outcome {
     /// The outcome of a line with evidence whose purchases have these outcomes.
     package init(_ outcomes: [Outcome]) {
-        let conflicts: [Outcome] = [.belongsToAnother, .notYours, .tokenMissing]
         self =
-            if let conflict = outcomes.first(where: conflicts.contains) {
+            if let conflict = outcomes.first(where: { $0.row.ground == .owner }) {
                 .conflict(conflict.rawValue)
             } else {
                 outcomes.contains(.granted) ? .added : .known

@@ -108,11 +108,10 @@ extension LedgerDecision {
         _ outcome: Outcome, _ purchase: Purchase, _ item: Entitlements.Item?, _ claim: Claim, _ own: Grant? = nil
     ) -> TransactionOutcome {
         let reason: String? =
-            switch outcome {
-            case .granted, .alreadyYours: nil
-            case .tooEarly, .expired, .revoked, .undetermined:
-                (item?.reason ?? purchase.undecidable)?.rawValue ?? outcome.rawValue
-            case .belongsToAnother, .notForSale, .notYours, .tokenMissing: outcome.rawValue
+            switch outcome.row.ground {
+            case .had: nil
+            case .evidence: (item?.reason ?? purchase.undecidable)?.rawValue ?? outcome.rawValue
+            case .owner, .sale: outcome.rawValue
             }
         let priced = own.flatMap { _ in item?.purchase } ?? purchase
         return TransactionOutcome(

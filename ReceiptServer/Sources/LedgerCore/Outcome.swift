@@ -25,42 +25,55 @@ public enum Outcome: String, Codable, Sendable, CaseIterable {
     /// The evidence does not say enough to decide. A transaction of StoreKit 2 does.
     case undetermined
 
+    /// What an outcome depends on.
+    package enum Ground: Sendable {
+        /// The account has the purchase.
+        case had
+        /// The evidence that Apple signed.
+        case evidence
+        /// The account that the purchase belongs to.
+        case owner
+        /// The products that the server sells.
+        case sale
+    }
+
     /// What is said of an outcome. The answer, the metrics, `openapi-ledger.json` and the table of `REFERENCE.md` are
-    /// made from it.
+    /// made from it; `SupportDesk` has the words for staff.
     package struct Row: Sendable {
         package let mayFinish: Bool
+        package let ground: Ground
         /// What the purchase is, and what to do.
         package let meaning: String
 
-        fileprivate init(mayFinish: Bool, _ meaning: String) {
-            self.mayFinish = mayFinish
-            self.meaning = meaning
+        fileprivate init(_ ground: Ground, mayFinish: Bool, _ meaning: String) {
+            (self.ground, self.mayFinish, self.meaning) = (ground, mayFinish, meaning)
         }
     }
 
     package var row: Row {
         switch self {
-        case .granted: Row(mayFinish: true, "is the account's from now on")
-        case .alreadyYours: Row(mayFinish: true, "was granted to the account before")
-        case .belongsToAnother: Row(mayFinish: true, "belongs to a lineage that another account submitted first")
-        case .tooEarly: Row(mayFinish: false, "is a renewal that begins later")
-        case .expired: Row(mayFinish: true, "is a period that has ended, or that an upgrade has replaced")
+        case .granted: Row(.had, mayFinish: true, "is the account's from now on")
+        case .alreadyYours: Row(.had, mayFinish: true, "was granted to the account before")
+        case .belongsToAnother:
+            Row(.owner, mayFinish: true, "belongs to a lineage that another account submitted first")
+        case .tooEarly: Row(.evidence, mayFinish: false, "is a renewal that begins later")
+        case .expired: Row(.evidence, mayFinish: true, "is a period that has ended, or that an upgrade has replaced")
         case .revoked:
             Row(
-                mayFinish: true,
+                .evidence, mayFinish: true,
                 "was refunded, or is no longer shared by the family, or an operator took it back")
         case .notForSale:
-            Row(mayFinish: false, "is of a product that is not among those of `--product-id`")
+            Row(.sale, mayFinish: false, "is of a product that is not among those of `--product-id`")
         case .notYours:
             Row(
-                mayFinish: false,
+                .owner, mayFinish: false,
                 "has a token other than `account_token`, or another account's, or, with `--require-token`, no account's"
             )
         case .tokenMissing:
-            Row(mayFinish: false, "was bought without the token that `--require-token` requires")
+            Row(.owner, mayFinish: false, "was bought without the token that `--require-token` requires")
         case .undetermined:
             Row(
-                mayFinish: false,
+                .evidence, mayFinish: false,
                 "is in evidence that does not say enough: see `reason`. With `type-missing`, state the type with `--product-type`. Otherwise ask the App Store for the transaction (`/v1/recover`)"
             )
         }

@@ -7,6 +7,7 @@ import Foundation
 @testable import LedgerService
 import LedgerTestSupport
 @testable import PurchaseLedger
+@_spi(Surfaces) import ReceiptReport
 import Reconciliation
 @testable import SupportDesk
 import Testing
@@ -23,6 +24,8 @@ final class DeskFixture: @unchecked Sendable {
     static let short = "short-support-tok"
     /// 2025-06-20T16:12:00Z, which is 00:12 of the next day in Beijing.
     static let start = Instant(millisecondsSince1970: 1_750_435_920_000)
+    /// All texts.
+    static let words: [any Words] = SupportPhrase.allCases + Outcome.allCases.map(OutcomeWords.init)
 
     let evidence: MintedEvidence
     let ledger: PurchaseLedger

@@ -38,7 +38,7 @@ import TrialSupport
     }
 
     @Test func `a text of the desk has words in every language, with the same places for values`() {
-        for phrase in SupportPhrase.allCases {
+        for phrase in DeskFixture.words {
             let places = Language.allCases.map { language in
                 let text = "\(phrase.text(in: language))"
                 #expect(!text.isEmpty)

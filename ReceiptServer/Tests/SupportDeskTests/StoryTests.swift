@@ -2,6 +2,7 @@ import AppStoreReceipt
 import AppStoreReceiptTesting
 import Foundation
 @testable import PurchaseLedger
+@_spi(Surfaces) import ReceiptReport
 @testable import SupportDesk
 import Testing
 import TrialSupport
@@ -247,7 +248,7 @@ import TrialSupport
             "账户", "帐户", "帐号", "顾客", "续期", "运营者", "项目", "价款", "部分变更", "回答", "正式服务", "所固定",
             "本机的 App Store",
         ]
-        for phrase in SupportPhrase.allCases {
+        for phrase in DeskFixture.words {
             let text = "\(phrase.text(in: .simplifiedChinese))"
             #expect(!wrong.contains { text.contains($0) }, "\(text)")
             // A consumable cannot be restored.

@@ -160,26 +160,8 @@ extension AttemptFact {
     var isRefused: Bool { !code.hasSameBytes(as: "ok") }
 
     /// Returns the text for the outcome of a transaction, or of the first one if that has none.
-    func outcome(of transactionID: String) -> SupportPhrase {
+    func outcome(of transactionID: String) -> any Words {
         let found = outcomes.first { $0.transactionID.hasSameBytes(as: transactionID) } ?? outcomes.first
-        return found.flatMap { Outcome(rawValue: $0.outcome) }?.words ?? .noPurchase
-    }
-}
-
-extension Outcome {
-    /// The text for an outcome.
-    var words: SupportPhrase {
-        switch self {
-        case .granted: .grantedOutcome
-        case .alreadyYours: .alreadyYours
-        case .belongsToAnother: .belongsToAnother
-        case .tooEarly: .tooEarly
-        case .expired: .expired
-        case .revoked: .revoked
-        case .notForSale: .notForSale
-        case .notYours: .notYours
-        case .tokenMissing: .tokenMissing
-        case .undetermined: .undetermined
-        }
+        return found.flatMap { Outcome(rawValue: $0.outcome) }.map(OutcomeWords.init) ?? SupportPhrase.noPurchase
     }
 }

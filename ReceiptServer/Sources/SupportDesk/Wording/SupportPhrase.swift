@@ -37,10 +37,6 @@ enum SupportPhrase: Words, CaseIterable {
     // Facts
     case environment, app, product, order, shopOrder, related, owner, noOwner, production, sandbox, otherEnvironment
 
-    // Outcomes
-    case grantedOutcome, alreadyYours, belongsToAnother, tooEarly, expired, revoked, notForSale, notYours,
-        tokenMissing, undetermined
-
     // Accounts and requests
     case accountStory, owns, ownsNothing, ownsItem, ownsUntil, ownsLengthUnknown, renewals, renewalOf,
         accountTokens, tokenSince, moreTokens,
