@@ -594,6 +594,7 @@ func expectAgreement(in entitlements: Entitlements, sourceLocation: SourceLocati
     for product in products {
         let gives = granting.contains { $0.productID == product }
         #expect(entitlements.isActive(product) == gives, sourceLocation: sourceLocation)
+        #expect(entitlements.isActive(anyOf: [product]) == gives, sourceLocation: sourceLocation)
         #expect(
             entitlements.items(of: product).contains { $0.access.givesAccess } == gives, sourceLocation: sourceLocation)
     }
