@@ -88,23 +88,26 @@ import Testing
         }
     }
 
+    private func outcome(
+        _ digest: AlgorithmName, _ signature: AlgorithmName, _ policy: AlgorithmPolicy
+    ) throws -> Fault? {
+        var builder = SignedDataBuilder(by: try MintedChain.genuine.get())
+        builder.signers[0].digestAlgorithm = digest
+        builder.signers[0].signatureAlgorithm = signature
+        let bytes = try builder.encoded()
+        var signers = try SignedData(ContentInfo(bytes.span)).signerInfos
+        guard let signer = try signers.next() else { return Fault(kind: nil) }
+        do {
+            _ = try policy.signatureAlgorithm(of: signer)
+            return nil
+        } catch {
+            return Fault(kind: error.kind)
+        }
+    }
+
     /// RFC 3370, 3.2: `rsaEncryption` names no digest, so that of the signer counts.
     @Test func `a signer's digest is checked before it is compared, and its kind of signature must be accepted`() throws
     {
-        func outcome(_ digest: AlgorithmName, _ signature: AlgorithmName, _ policy: AlgorithmPolicy) throws -> Fault? {
-            var builder = SignedDataBuilder(by: try MintedChain.genuine.get())
-            builder.signers[0].digestAlgorithm = digest
-            builder.signers[0].signatureAlgorithm = signature
-            let bytes = try builder.encoded()
-            var signers = try SignedData(ContentInfo(bytes.span)).signerInfos
-            guard let signer = try signers.next() else { return Fault(kind: nil) }
-            do {
-                _ = try policy.signatureAlgorithm(of: signer)
-                return nil
-            } catch {
-                return Fault(kind: error.kind)
-            }
-        }
         let (rsa, sha256) = (AlgorithmName(.rsaEncryption), AlgorithmName(.sha256WithRSAEncryption))
         let all = AlgorithmPolicy(kinds: .all)
         #expect(try outcome(AlgorithmName(.sha256), rsa, all) == nil)
@@ -113,6 +116,23 @@ import Testing
         #expect(try outcome(AlgorithmName(.sha1), sha256, all) == Fault(kind: .weakAlgorithm))
         let noPKCS1 = AlgorithmPolicy(kinds: [.ecdsa, .rsaPSS])
         #expect(try outcome(AlgorithmName(.sha256), rsa, noPKCS1) == Fault(kind: .unsupportedAlgorithm))
+    }
+
+    /// RFC 5753, 2.1.1: it identifies a key, whose curve is the parameter.
+    @Test func `id-ecPublicKey is ECDSA with the signer's digest, and has a curve, NULL or no parameters`() throws {
+        let all = AlgorithmPolicy(kinds: .all)
+        let curve = tlv(0x06, ASN1ObjectIdentifier.p256.content)
+        let rows: [(ASN1ObjectIdentifier, [UInt8]?, AlgorithmPolicy, SignatureTrustError.Kind?)] = [
+            (.sha256, nil, all, nil), (.sha256, [0x05, 0x00], all, nil), (.sha256, curve, all, nil),
+            (.sha256, [0x30, 0x00], all, .unsupportedAlgorithm),
+            (.sha256, curve, AlgorithmPolicy(kinds: [.rsaPKCS1, .rsaPSS]), .unsupportedAlgorithm),
+            // The policy for receipts accepts SHA-1 with RSA only.
+            (.sha1, curve, AlgorithmPolicy(), .weakAlgorithm),
+        ]
+        for (digest, parameters, policy, kind) in rows {
+            let fault = try outcome(AlgorithmName(digest), AlgorithmName(.ecPublicKey, parameters: parameters), policy)
+            #expect(fault == kind.map { Fault(kind: $0) }, "\(digest), \(parameters ?? [])")
+        }
     }
 
     /// Apple Root CA, whose key is made one for RSASSA-PSS only, and whose signature is made longer or shorter.

@@ -35,6 +35,23 @@ import Testing
         for (certificates, kind) in rows { #expect(try verdict(certificates) == kind, "\(certificates.count)") }
     }
 
+    /// RFC 5280, 6.1.1: a trust anchor is a name and a key, and a reissued root has both.
+    @Test func `a reissued root is accepted in place of its anchor, unless it is distrusted itself`() throws {
+        let authority = try Minted.ellipticAuthority
+        var shape = TestCertificateAuthority.Shape.ellipticCurve
+        shape.root.serialNumber = [0x77]
+        let root = try authority.reissued(shape).root.certificate
+        let certificates = [authority.leaf.certificate, authority.intermediate.certificate, root]
+        let other = try Minted.ellipticStranger.root.certificate
+        let rows: [([[UInt8]], SignatureTrustError.Kind?)] = [
+            ([], nil), ([other], nil), ([root], .distrustedCertificate), ([other, root], .distrustedCertificate),
+        ]
+        for (distrusted, kind) in rows {
+            let fingerprints = Set(try distrusted.map { try Fingerprint(of: $0.span) })
+            #expect(try verdict(certificates) { $0.distrusted = fingerprints } == kind)
+        }
+    }
+
     @Test func `a pinned signer's certificate is alone`() throws {
         let signer = try Minted.ellipticStoreKit.identity
         let verifier = try PinnedSignerVerifier(

@@ -1,4 +1,5 @@
 import AppStoreReceiptTesting
+import Foundation
 import SignatureTrust
 import TestSupport
 import Testing
@@ -29,6 +30,16 @@ import Testing
             let bytes = (0..<40).map { _ in UInt8.random(in: 0...255, using: &generator) }
             let random = try Fingerprint(of: bytes.span)
             #expect(Fingerprint(random.description) == random && random != fingerprint)
+        }
+    }
+
+    @Test func `a fingerprint is encoded as its digits, and decoded again`() throws {
+        let fingerprint = try Fingerprint(of: [UInt8]().span)
+        let json = try JSONEncoder().encode([fingerprint])
+        #expect(String(decoding: json, as: UTF8.self) == #"["\#(Self.digits)"]"#)
+        #expect(try JSONDecoder().decode([Fingerprint].self, from: json) == [fingerprint])
+        #expect(throws: DecodingError.self) {
+            try JSONDecoder().decode([Fingerprint].self, from: Data(#"["e3"]"#.utf8))
         }
     }
 

@@ -124,6 +124,15 @@ import Testing
         let rows: [(SignatureTrustError.Kind?, (inout MintedChain) -> Void)] = [
             (.invalidIssuer, { $0.shape.intermediate.removeExtensions(.basicConstraints) }),
             (.invalidIssuer, { $0.shape.intermediate.replaceExtension(.basicConstraints(isAuthority: false)) }),
+            // X.690, 11.1: TRUE is 0xFF. libcrypto accepts any other octet than 0.
+            (
+                .malformedCertificate,
+                {
+                    $0.shape.intermediate.replaceExtension(
+                        CertificateSpecification.Extension(
+                            .basicConstraints, isCritical: true, .bytes(hex("30 03 01 01 01"))))
+                }
+            ),
             (.invalidIssuer, { $0.shape.intermediate.replaceExtension(.keyUsage(.digitalSignature)) }),
             (.invalidIssuer, { $0.shape.root.replaceExtension(.basicConstraints(isAuthority: true, pathLength: 0)) }),
             (nil, { $0.shape.root.replaceExtension(.basicConstraints(isAuthority: true, pathLength: 1)) }),

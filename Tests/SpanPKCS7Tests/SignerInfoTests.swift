@@ -90,7 +90,7 @@ import Testing
         #expect(!hasParameters)
     }
 
-    @Test(arguments: [("05 00", true), ("30 00", false), ("04 00", false)])
+    @Test(arguments: [("05 00", true), ("05 01 00", false), ("30 00", false), ("04 00", false)])
     func `parameters that are not NULL are told apart`(row: (String, Bool)) throws {
         let parameters = hex(row.0)
         let node = Self.message.changed(
@@ -156,8 +156,15 @@ import Testing
         let bytes = Self.message.encoded().bytes
         let message = try SignedData(ContentInfo(bytes.span))
         var signers = message.signerInfos
-        let isNamed = try signers.next()?.signerIdentifier.names(certificate)
+        guard let signer = try signers.next() else {
+            Issue.record("no signer")
+            return
+        }
+        let isNamed = try signer.signerIdentifier.names(certificate)
         #expect(isNamed == row.2)
+        var cursor = ASN1Cursor(certificateBytes.span)
+        let isChoiceNamed = try signer.signerIdentifier.names(CertificateChoice(&cursor))
+        #expect(isChoiceNamed == row.2)
     }
 
     @Test(arguments: [

@@ -74,9 +74,17 @@ import Testing
             ("\(block)\r\(block)", block.utf8.count + 1), ("\(block)\n \(block)", block.utf8.count + 2),
             ("\(block)\n\u{FEFF}\(block)", block.utf8.count + 4), (" \(block)\n\(block)", 1),
             ("\(block).", block.utf8.count), ("\(block)\n\(block)-", 2 * block.utf8.count + 1),
+            ("\(block)\n -----BEGIN ", block.utf8.count + 2),
         ] as [(String, Int)])
     func `a file in which a block is not read is refused`(text: String, offset: Int) {
         #expect(throws: PEMFileError(.block(.malformed), offset: offset)) { try PEMFile(Array(text.utf8)) }
+    }
+
+    /// RFC 7468, 2.
+    @Test(arguments: ["-", "- in a list -", "----------------", "-----BEGIN", " -----END A-----"])
+    func `the text before, between and after blocks may have hyphens`(text: String) throws {
+        let file = try PEMFile(Array("\(text)\n\(Self.block)\n\(text)\n\(Self.block)\n\(text)".utf8))
+        #expect(file?.blocks.map(\.bytes) == [[0, 1, 2], [0, 1, 2]])
     }
 
     @Test func `a label that only ends with the required one is refused`() throws {
