@@ -54,7 +54,7 @@ public struct VerificationPolicy: Sendable {
     /// The fingerprints of signer's and intermediate certificates that are not trusted. If a signing key leaks, list
     /// its certificate here.
     ///
-    /// Root certificates are not compared with it: choose those with ``AppStoreTrust``.
+    /// Choose roots with ``AppStoreTrust``: only one that a JWS contains is compared with these.
     public var distrusted: Set<Fingerprint> = []
     /// A Boolean value that indicates whether to refuse evidence in a wrapper, such as the JSON of Unity IAP or a form;
     /// by default `false`.

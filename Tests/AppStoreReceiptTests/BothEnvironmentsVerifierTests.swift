@@ -36,6 +36,19 @@ struct BothEnvironmentsVerifierTests {
         #expect(verifier.counts.verified == 3)
     }
 
+    @Test func `a policy decides all but the environments`() throws {
+        let policy = VerificationPolicy(bundleIDs: [Minted.bundleID], environments: [.xcode])
+        let verifier = try AppStoreVerifier.both(policy: policy, trust: Minted.trust)
+        for environment in [AppStoreEnvironment.production, .sandbox] {
+            let evidence =
+                switch try verifier.verify(transaction(environment)) {
+                case .production(let evidence), .sandbox(let evidence): evidence
+                }
+            #expect(evidence.environment == environment)
+        }
+        #expect(throws: VerificationError.self) { try verifier.verify(transaction(.production, "com.example.other")) }
+    }
+
     @Test func `another app, a forgery and another environment are refused`() throws {
         func code(_ evidence: String) -> VerificationError.Code? {
             do throws(VerificationError) {

@@ -62,8 +62,11 @@ enum CMSMessages {
         _ message: [UInt8], _ policy: CMSPolicy, content: [UInt8]? = nil,
         signedBy signer: Fingerprint? = nil, at date: Instant = date, usesSigningTimes: Bool = false
     ) throws -> VerifiedMessage {
-        try CMSVerifier(policy: policy).verify(
-            message, content, signer, date, usesSigningTimes: usesSigningTimes)
+        let verifier = try CMSVerifier(policy: policy)
+        if usesSigningTimes {
+            return try verifier.verify(message, detachedContent: content, signedBy: signer, atSigningTimesUntil: date)
+        }
+        return try verifier.verify(message, detachedContent: content, signedBy: signer, at: date)
     }
 
     /// The error with which a message is refused, if it is.
@@ -71,12 +74,11 @@ enum CMSMessages {
         _ message: [UInt8], _ policy: CMSPolicy, content: [UInt8]? = nil,
         signedBy signer: Fingerprint? = nil, at date: Instant = date, usesSigningTimes: Bool = false
     ) throws -> CMSVerificationError? {
-        let verifier = try CMSVerifier(policy: policy)
-        do throws(CMSVerificationError) {
-            _ = try verifier.verify(
-                message, content, signer, date, usesSigningTimes: usesSigningTimes)
+        do {
+            _ = try verify(
+                message, policy, content: content, signedBy: signer, at: date, usesSigningTimes: usesSigningTimes)
             return nil
-        } catch {
+        } catch let error as CMSVerificationError {
             return error
         }
     }
