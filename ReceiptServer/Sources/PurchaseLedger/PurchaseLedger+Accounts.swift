@@ -20,6 +20,14 @@ extension SQLConnection {
             try write(statement, [.array(names.map { .text($0.string) })])
         }
     }
+
+    /// Returns whether the ledger knows an account.
+    func knows(_ account: String) throws(LedgerError) -> Bool {
+        for table in ["families", "grants", "accounts", "attempts", "account_tokens", "orders"] {
+            if try !run("SELECT 1 FROM \(table) WHERE account = $1 LIMIT 1", [.text(account)]).isEmpty { return true }
+        }
+        return false
+    }
 }
 
 /// An operator's actions on accounts.
@@ -112,7 +120,10 @@ extension PurchaseLedger {
             _ = try loader.settle(.transfer) { (decision, _) throws(LedgerError) in
                 decision.transfer(from: account, to: other, reason: reason, moving: tokens)
             }
-            if movesTokens { try connection.moveTokens(from: account, to: other) }
+            if movesTokens {
+                try connection.moveTokens(from: account, to: other)
+                try connection.moveOpenOrders(from: account, to: other)
+            }
             return ids.count
         }
     }

@@ -11,7 +11,7 @@ extension PurchaseLedger {
         try await CallThreads.shared.result { Result { () throws(LedgerError) in try call() } }.get()
     }
 
-    private func onThread<Answer: Sendable>(
+    func onThread<Answer: Sendable>(
         _ call: @escaping @Sendable (PurchaseLedger) throws(LedgerError) -> Answer
     ) async throws(LedgerError) -> Answer {
         try await Self.onThread { [self] () throws(LedgerError) in try call(self) }
@@ -125,7 +125,7 @@ extension PurchaseLedger {
         try await onThread { (ledger) throws(LedgerError) in try ledger.settleDue(at: now) }
     }
 
-    // MARK: Orders
+    // MARK: Tokens
 
     /// The same as the call without `await`.
     public func token(
@@ -136,39 +136,7 @@ extension PurchaseLedger {
         }
     }
 
-    /// The same as the call without `await`.
-    public func placeOrder(
-        for account: String, productID: String, bundleID: String, in environment: AppStoreEnvironment,
-        idempotencyKey: String? = nil, shopOrderID: String? = nil, at now: Instant = .now
-    ) async throws(LedgerError) -> Order {
-        try await onThread { (ledger) throws(LedgerError) in
-            try ledger.placeOrder(
-                for: account, productID: productID, bundleID: bundleID, in: environment,
-                idempotencyKey: idempotencyKey, shopOrderID: shopOrderID, at: now)
-        }
-    }
-
-    /// The same as the call without `await`.
-    public func order(withID id: String, at now: Instant = .now) async throws(LedgerError) -> Order {
-        try await onThread { (ledger) throws(LedgerError) in try ledger.order(withID: id, at: now) }
-    }
-
-    /// The same as the call without `await`.
-    public func purchasesWithoutOrder() async throws(LedgerError) -> [UnorderedPurchase] {
-        try await onThread { (ledger) throws(LedgerError) in try ledger.purchasesWithoutOrder() }
-    }
-
-    // MARK: Outbox
-
-    /// The same as the call without `await`.
-    public func deadLetters() async throws(LedgerError) -> [DeadLetter] {
-        try await onThread { (ledger) throws(LedgerError) in try ledger.deadLetters() }
-    }
-
-    /// The same as the call without `await`.
-    public func unownedEvents() async throws(LedgerError) -> [String] {
-        try await onThread { (ledger) throws(LedgerError) in try ledger.unownedEvents() }
-    }
+    // MARK: Events
 
     /// The same as the call without `await`.
     public func sendAgain(
@@ -180,74 +148,7 @@ extension PurchaseLedger {
     }
 
     /// The same as the call without `await`.
-    public func outboxCounts() async throws(LedgerError) -> (pending: Int, oldestPending: Instant?, dead: Int) {
-        try await onThread { (ledger) throws(LedgerError) in try ledger.outboxCounts() }
-    }
-
-    /// The same as the call without `await`.
     public func removeHistory(before date: Instant) async throws(LedgerError) {
         try await onThread { (ledger) throws(LedgerError) in try ledger.removeHistory(before: date) }
-    }
-
-    // MARK: Import
-
-    /// The same as the call without `await`.
-    public func lockImports() async throws(LedgerError) -> ImportLock {
-        try await onThread { (ledger) throws(LedgerError) in try ledger.lockImports() }
-    }
-
-    /// The same as the call without `await`.
-    public func importRuns(limit: Int = 1000) async throws(LedgerError) -> [ImportRun] {
-        try await onThread { (ledger) throws(LedgerError) in try ledger.importRuns(limit: limit) }
-    }
-
-    /// The same as the call without `await`.
-    public func unfinishedImports() async throws(LedgerError) -> [ImportRun] {
-        try await onThread { (ledger) throws(LedgerError) in try ledger.unfinishedImports() }
-    }
-
-    /// The same as the call without `await`.
-    public func beginImport(
-        of path: String, digest: String, by: String, reason: String? = nil, insteadOf restarted: [ImportRun] = [],
-        at now: Instant = .now
-    ) async throws(LedgerError) -> ImportRun {
-        try await onThread { (ledger) throws(LedgerError) in
-            try ledger.beginImport(
-                of: path, digest: digest, by: by, reason: reason, insteadOf: restarted, at: now)
-        }
-    }
-
-    /// The same as the call without `await`.
-    public func continueImport(
-        _ run: ImportRun, digest: String, at now: Instant = .now
-    ) async throws(LedgerError) -> ImportRun {
-        try await onThread { (ledger) throws(LedgerError) in try ledger.continueImport(run, digest: digest, at: now) }
-    }
-
-    /// The same as the call without `await`.
-    public func importLines(
-        _ lines: [ImportedLine], of run: inout ImportRun, at now: Instant = .now,
-        words: @escaping @Sendable ([ImportedLine.Result]) -> String = { _ in "" }
-    ) async throws(LedgerError) -> [ImportedLine.Result] {
-        let before = run
-        let (results, after) = try await onThread {
-            (ledger) throws(LedgerError) -> ([ImportedLine.Result], ImportRun) in
-            var run = before
-            return (try ledger.importLines(lines, of: &run, at: now, words: words), run)
-        }
-        run = after
-        return results
-    }
-
-    /// The same as the call without `await`.
-    public func endImport(_ run: ImportRun, at now: Instant = .now) async throws(LedgerError) {
-        try await onThread { (ledger) throws(LedgerError) in try ledger.endImport(run, at: now) }
-    }
-}
-
-extension ImportLock {
-    /// The same as the call without `await`.
-    public func hold() async throws(LedgerError) {
-        try await CallThreads.shared.result { [self] in Result { () throws(LedgerError) in try hold() } }.get()
     }
 }

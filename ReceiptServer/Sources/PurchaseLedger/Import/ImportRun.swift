@@ -96,53 +96,6 @@ public struct ImportProgress: Sendable, Equatable {
     }
 }
 
-/// A lock that keeps other processes from importing into the same ledger until it is released or the process ends in
-/// any way.
-public final class ImportLock: Sendable {
-    private let take: @Sendable () throws(LedgerError) -> Bool
-    private let release: @Sendable () -> Void
-
-    /// - Parameters:
-    ///   - take: Takes the lock again if it was lost, and returns whether this process has it.
-    init(
-        again take: @escaping @Sendable () throws(LedgerError) -> Bool = { true },
-        _ release: @escaping @Sendable () -> Void
-    ) { (self.take, self.release) = (take, release) }
-
-    deinit { release() }
-
-    static let isTaken = LedgerError(.importRunning, "another import into this ledger is running")
-
-    /// Takes the lock again if the database has lost it, for example in a restart. Call it before each batch of lines.
-    ///
-    /// - Throws: `import-running` if another process now has it.
-    @available(*, noasync)
-    public func hold() throws(LedgerError) {
-        guard try take() else { throw Self.isTaken }
-    }
-}
-
-/// The tables of imports.
-enum ImportTables {
-    static func statements(_ dialect: SQLDialect) -> [String] {
-        let text = dialect.text
-        return [
-            // The old table's progress identifies neither the operator nor the contents of the file.
-            "DROP TABLE imports",
-            """
-            CREATE TABLE imports (id \(dialect.rowNumber), by_name \(text) NOT NULL, reason \(text),
-                path \(text) NOT NULL, digest \(text) NOT NULL, started_at BIGINT NOT NULL, changed_at BIGINT NOT NULL,
-                state \(text) NOT NULL, bytes BIGINT NOT NULL, lines BIGINT NOT NULL, added BIGINT NOT NULL,
-                known BIGINT NOT NULL, conflicts BIGINT NOT NULL, faults BIGINT NOT NULL, notes BIGINT NOT NULL,
-                trimmed BIGINT NOT NULL, read_digest \(text) NOT NULL, untold \(text) NOT NULL, holder \(text) NOT NULL)
-            """,
-            // The import that made a grant, and the first transaction of the purchase according to the line.
-            "ALTER TABLE grants ADD COLUMN import_id BIGINT",
-            "ALTER TABLE grants ADD COLUMN original_transaction_id \(text)",
-        ]
-    }
-}
-
 extension PurchaseLedger {
     /// Returns the lock that an import must hold.
     ///

@@ -38,8 +38,6 @@ enum InquiryTables {
             CREATE TABLE budgets (\(app), hour BIGINT NOT NULL, spent BIGINT NOT NULL, spent_low BIGINT NOT NULL,
                 answered BIGINT NOT NULL, PRIMARY KEY (environment, bundle_id, hour))
             """,
-            // For the date of the last notification of a type.
-            "CREATE INDEX notifications_by_type ON notifications (environment, type, received_at)",
         ]
     }
 }

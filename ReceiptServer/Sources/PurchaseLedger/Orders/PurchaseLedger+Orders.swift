@@ -239,6 +239,13 @@ extension PurchaseLedger {
 }
 
 extension SQLConnection {
+    /// Moves an account's open orders to another account, with its tokens.
+    func moveOpenOrders(from account: String, to other: String) throws(LedgerError) {
+        try write(
+            "UPDATE orders SET account = $2, idempotency_key = NULL WHERE account = $1 AND transaction_id IS NULL",
+            [.text(account), .text(other)])
+    }
+
     /// Returns the orders that meet a condition.
     fileprivate func orders(
         _ condition: String, _ values: [SQLValue], _ orderTime: Duration, at now: Instant

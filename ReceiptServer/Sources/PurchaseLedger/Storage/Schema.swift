@@ -2,22 +2,59 @@
 ///
 /// `REFERENCE.md` lists the tables. Text is compared byte for byte, even if the database has a locale.
 enum Schema {
-    /// Returns the statements that upgrade to each version from the previous one.
+    /// Returns the statements that upgrade to each version from the previous one. Each version creates the indexes of
+    /// large tables, which takes long, before it locks grants.
     static func versions(_ dialect: SQLDialect) -> [[String]] {
         [
-            first(dialect), second(dialect) + OrderTables.statements(dialect) + parts(dialect),
-            SupportTables.statements(dialect), InquiryTables.statements(dialect), CommitMarks.tables(dialect),
-            // Create the indexes of large tables, which takes long, before grants are locked.
-            EndedPeriod.tables(dialect) + SupportTables.evidenceDigests(dialect) + OrderTables.tokensByDate
-                + OrderTables.shopOrders(dialect) + LifecycleTables.statements(dialect)
-                + SeatTables.statements(dialect)
-                + UnnamedNotification.tables(dialect)
-                + LedgerSummary.tables(dialect) + ClaimOrder.statements(dialect)
-                + ImportTables.statements(dialect) + LifecycleTables.states(dialect),
+            first(dialect) + OutboxTables.statements(dialect),
+            second(dialect) + OutboxTables.dueAccounts(dialect) + identifiersOfTransaction
+                + TokenTables.statements(dialect) + OrderTables.statements(dialect) + ImportTables.statements(dialect)
+                + parts(dialect),
+            notificationsAndTransfers + OrderTables.byTransaction + SupportTables.statements(dialect)
+                + adjustedGrants,
+            InquiryTables.statements(dialect) + notificationsByType, CommitMarks.tables(dialect),
+            EndedPeriod.tables(dialect) + SupportTables.evidenceDigests(dialect) + TokenTables.byDate
+                + OrderTables.shopOrders(dialect) + OutboxTables.members + OutboxTables.urgent
+                + LifecycleTables.statements(dialect) + SeatTables.statements(dialect)
+                + UnnamedNotification.tables(dialect) + LedgerSummary.tables(dialect)
+                + ClaimOrder.statements(dialect) + ImportTables.runs(dialect) + importedGrants(dialect)
+                + LifecycleTables.states(dialect),
             // An index at a time: each takes long, and locks its table.
             tokensOfParts + lineagesWithoutAccess,
             ["CREATE INDEX families_lasting ON families (account) WHERE gives_no_access IS NULL"],
             ["CREATE INDEX grants_lasting ON grants (account) WHERE gives_no_access IS NULL"],
+        ]
+    }
+
+    /// Renewal information doesn't name an app.
+    private static let identifiersOfTransaction = [
+        "CREATE INDEX identifiers_of_transaction ON identifiers (transaction_id)"
+    ]
+
+    private static let notificationsAndTransfers = [
+        "CREATE INDEX notifications_of_transaction ON notifications (transaction_id)",
+        "CREATE INDEX transfers_of_family ON transfers (family_id)",
+        "CREATE INDEX transfers_from ON transfers (from_account)",
+        "CREATE INDEX transfers_to ON transfers (to_account)",
+    ]
+
+    /// For the date of the last notification of a type.
+    private static let notificationsByType = [
+        "CREATE INDEX notifications_by_type ON notifications (environment, type, received_at)"
+    ]
+
+    /// The quantity that an operator set for a grant, and the quantity in Apple's evidence at the time; NULL if the
+    /// grant follows the evidence.
+    private static let adjustedGrants = [
+        "ALTER TABLE grants ADD COLUMN adjusted_quantity BIGINT",
+        "ALTER TABLE grants ADD COLUMN adjusted_from BIGINT",
+    ]
+
+    /// The import that made a grant, and the first transaction of the purchase according to the line.
+    private static func importedGrants(_ dialect: SQLDialect) -> [String] {
+        [
+            "ALTER TABLE grants ADD COLUMN import_id BIGINT",
+            "ALTER TABLE grants ADD COLUMN original_transaction_id \(dialect.text)",
         ]
     }
 
@@ -166,16 +203,6 @@ enum Schema {
             """,
             // The number of events of each account. Its row also serializes the transactions that write them.
             "CREATE TABLE accounts (account \(text) PRIMARY KEY, events BIGINT NOT NULL)",
-            // The events for the backend. A row is `pending`, `delivered` or `dead`.
-            """
-            CREATE TABLE outbox (id \(text) PRIMARY KEY, account \(text) NOT NULL, sequence BIGINT NOT NULL,
-                event \(text) NOT NULL, made_at BIGINT NOT NULL, state \(text) NOT NULL, attempts BIGINT NOT NULL,
-                due_at BIGINT NOT NULL, leased_until BIGINT NOT NULL, failure \(text), UNIQUE (account, sequence))
-            """,
-            "CREATE INDEX outbox_due ON outbox (due_at) WHERE state = 'pending'",
-            "CREATE INDEX outbox_pending ON outbox (account, sequence) WHERE state = 'pending'",
-            "CREATE INDEX outbox_dead ON outbox (made_at) WHERE state = 'dead'",
-            "CREATE INDEX outbox_by_age ON outbox (made_at)",
         ]
     }
 
@@ -201,24 +228,6 @@ enum Schema {
             "ALTER TABLE grants ADD COLUMN until BIGINT",
             // Some stored answers had outcomes that can improve. A repeated request is decided again.
             "DELETE FROM answers",
-            dialect.eventDatesAsText,
-            // The date when the first pending event of an account is due, or when its lease ends; NULL if there is
-            // none. With it, finding what is due reads no other events.
-            "ALTER TABLE accounts ADD COLUMN due_at BIGINT",
-            """
-            UPDATE accounts SET due_at = (
-                SELECT MIN(made_at) FROM outbox WHERE outbox.account = accounts.account AND state = 'pending')
-            """,
-            "CREATE INDEX accounts_due ON accounts (due_at) WHERE due_at IS NOT NULL",
-            "DROP INDEX outbox_due",
-            "ALTER TABLE outbox DROP COLUMN due_at",
-            "ALTER TABLE outbox DROP COLUMN leased_until",
-            // One index for each state, so that no query reads the events in another.
-            "DROP INDEX outbox_by_age",
-            "CREATE INDEX outbox_oldest ON outbox (made_at) WHERE state = 'pending'",
-            "CREATE INDEX outbox_delivered ON outbox (made_at) WHERE state = 'delivered'",
-            // Needed because renewal information doesn't name an app.
-            "CREATE INDEX identifiers_of_transaction ON identifiers (transaction_id)",
         ]
     }
 }

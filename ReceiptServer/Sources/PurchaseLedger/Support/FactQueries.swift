@@ -93,13 +93,6 @@ extension SQLConnection {
     }
 }
 
-extension SQLRow {
-    /// The name of the columns `environment`, `bundle_id` and `transaction_id`.
-    var transactionName: TransactionName {
-        get throws(LedgerError) { TransactionName(try transactionKey) }
-    }
-}
-
 extension EventFact {
     /// Returns a pattern for `LIKE … ESCAPE '!'` that matches the events of a transaction, and possibly others.
     static func pattern(_ transactionID: String) throws(LedgerError) -> String {

@@ -1,15 +1,8 @@
-/// The tables for the support desk: the requests of clients and their answers, the actions of operators, and indexes by
-/// transaction.
+/// The tables for the support desk: the requests of clients and their answers, and the actions of operators.
 enum SupportTables {
     static func statements(_ dialect: SQLDialect) -> [String] {
         let text = dialect.text
         return [
-            // Create the indexes of large tables, which takes long, before grants are locked.
-            "CREATE INDEX notifications_of_transaction ON notifications (transaction_id)",
-            "CREATE INDEX transfers_of_family ON transfers (family_id)",
-            "CREATE INDEX transfers_from ON transfers (from_account)",
-            "CREATE INDEX transfers_to ON transfers (to_account)",
-            "CREATE INDEX orders_of_transaction ON orders (transaction_id) WHERE transaction_id IS NOT NULL",
             // Requests to redeem evidence. Their ids are in order of time.
             """
             CREATE TABLE attempts (request_id \(text) PRIMARY KEY, account \(text) NOT NULL,
@@ -41,10 +34,6 @@ enum SupportTables {
             """,
             "CREATE UNIQUE INDEX acts_by_key ON acts (account, idempotency_key)",
             "CREATE INDEX acts_on_transaction ON acts (transaction_id)",
-            // The quantity that an operator set for a grant, and the quantity in Apple's evidence at the time; NULL if
-            // the grant follows the evidence.
-            "ALTER TABLE grants ADD COLUMN adjusted_quantity BIGINT",
-            "ALTER TABLE grants ADD COLUMN adjusted_from BIGINT",
         ]
     }
 

@@ -53,3 +53,10 @@ extension TransactionKey {
         [.text(environment.rawValue), .text(bundleID.string), .text(transactionID.string)]
     }
 }
+
+extension SQLRow {
+    /// The name of the columns `environment`, `bundle_id` and `transaction_id`.
+    var transactionName: TransactionName {
+        get throws(LedgerError) { TransactionName(try transactionKey) }
+    }
+}

@@ -93,14 +93,10 @@ extension SQLConnection {
             [.text(account), .text(name), SQLValue(now)])
     }
 
-    /// Moves an account's tokens, which must be locked, and its open orders to another account, so that pending
-    /// purchases follow (R12).
+    /// Moves an account's tokens, which must be locked, to another account, so that pending purchases follow (R12).
     func moveTokens(from account: String, to other: String) throws(LedgerError) {
         try write(
             "UPDATE account_tokens SET account = $2, kind = 'stored', retired_at = NULL WHERE account = $1",
-            [.text(account), .text(other)])
-        try write(
-            "UPDATE orders SET account = $2, idempotency_key = NULL WHERE account = $1 AND transaction_id IS NULL",
             [.text(account), .text(other)])
     }
 }
