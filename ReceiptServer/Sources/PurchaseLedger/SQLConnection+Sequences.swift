@@ -45,24 +45,4 @@ extension SQLStatement {
         if case .null = row.values[1] { return floor }
         return max(floor, try row.integer(1))
     }
-
-    /// Takes this many consecutive numbers for each account, and schedules the events after the pending ones. Returns
-    /// the accounts and their last numbers. Locks the accounts, in order, until the end of the transaction.
-    static func takingSequences(
-        _ count: Int, of accounts: [String], at now: Instant, _ dialect: SQLDialect
-    ) -> SQLStatement {
-        let names = dialect.names(accounts)
-        // Without WHERE, SQLite takes ON for that of a join.
-        return SQLStatement(
-            """
-            INSERT INTO accounts (account, last_sequence, due_at)
-            SELECT value, (SELECT CASE WHEN floor >= $2 THEN floor + 1 ELSE $2 END FROM sequence_floor) + $3 - 1, $2
-            FROM \(names.table) WHERE TRUE
-            ON CONFLICT (account) DO UPDATE SET last_sequence =
-                CASE WHEN accounts.last_sequence + $3 > excluded.last_sequence
-                THEN accounts.last_sequence + $3 ELSE excluded.last_sequence END,
-                due_at = COALESCE(accounts.due_at, excluded.due_at)
-            RETURNING account, last_sequence
-            """, [names.parameter, SQLValue(now), .integer(Int64(count))])
-    }
 }

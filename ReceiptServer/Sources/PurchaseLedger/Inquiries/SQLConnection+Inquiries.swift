@@ -4,6 +4,28 @@ import StrictText
 /// The changes to inquiries in transactions of the ledger. A transaction writes them last, and only for lineages that
 /// it has locked, so a transaction that waits for a lineage never holds an inquiry.
 extension SQLConnection {
+    /// Creates the inquiries after a decision, and records the periods that ended without a notification.
+    ///
+    /// - Parameter isImport: Whether the grants are old: Apple isn't asked to confirm them.
+    func inquire(
+        after effects: LedgerDecision.Effects, _ policy: LedgerPolicy, _ cause: LedgerEvent.Cause, isImport: Bool,
+        at now: Instant
+    ) throws(LedgerError) {
+        let inquiries = policy.inquiries?.inquiries(after: effects, cause, policy.surroundings, at: now) ?? []
+        try ask(inquiries.filter { !isImport || $0.reason == .ending }, at: now)
+        // A redeeming account learns it from the outcome.
+        if cause != .redeem { for key in effects.endedUnnotified { try noteEnded(key, at: now) } }
+    }
+
+    /// Returns whether all inquiries after a redemption have been made.
+    func hasInquired(
+        after effects: LedgerDecision.Effects, _ policy: LedgerPolicy, at now: Instant
+    ) throws(LedgerError) -> Bool {
+        let inquiries = policy.inquiries?.inquiries(after: effects, .redeem, policy.surroundings, at: now) ?? []
+        for inquiry in inquiries { if try !isAsked(inquiry, at: now) { return false } }
+        return true
+    }
+
     /// Creates inquiries, each once.
     func ask(_ inquiries: [NewInquiry], at now: Instant) throws(LedgerError) {
         for inquiry in inquiries {

@@ -25,10 +25,7 @@ extension SQLConnection {
         }
         let posted = try post(
             effects.events, closingOrdersOf: effects.newPurchases, answering: accounts, policy, at: now)
-        let inquiries = policy.inquiries?.inquiries(after: effects, cause, policy.surroundings, at: now) ?? []
-        try ask(inquiries.filter { !isImport || $0.reason == .ending }, at: now)
-        // A redeeming account learns it from the outcome.
-        if cause != .redeem { for key in effects.endedUnnotified { try noteEnded(key, at: now) } }
+        try inquire(after: effects, policy, cause, isImport: isImport, at: now)
         return posted
     }
 
@@ -41,9 +38,7 @@ extension SQLConnection {
             try LineageWriter(from: stored, to: decided, dialect, at: now).statements.isEmpty,
             try remembers(effects.dueDates)
         else { return false }
-        let inquiries = policy.inquiries?.inquiries(after: effects, .redeem, policy.surroundings, at: now) ?? []
-        for inquiry in inquiries { if try !isAsked(inquiry, at: now) { return false } }
-        return true
+        return try hasInquired(after: effects, policy, at: now)
     }
 
     /// Loads lineages, and applies a decision.

@@ -276,6 +276,21 @@ extension SQLConnection {
     }
 }
 
+extension LedgerEvent {
+    /// The query for the order that is known to be the purchase's, which ``readOrder(_:)`` reads.
+    var orderQuery: SQLStatement {
+        SQLStatement(
+            """
+            SELECT id, shop_order_id FROM orders WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3
+                AND account = $4 AND is_named = 1
+            """, [.text(environment.rawValue), .text(bundleID), .text(transactionID), .text(account)])
+    }
+
+    mutating func readOrder(_ rows: [SQLRow]) throws(LedgerError) {
+        if let row = rows.first { (orderID, shopOrderID) = (try row.text(0), try row.optionalText(1)) }
+    }
+}
+
 extension NewPurchase {
     /// Returns the statements that close its order, or record that there is none. The account must be locked.
     ///

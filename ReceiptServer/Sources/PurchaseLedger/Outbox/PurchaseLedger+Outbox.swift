@@ -229,41 +229,6 @@ extension PurchaseLedger {
         }
     }
 
-    /// Delivers an event again, whether or not it was delivered.
-    ///
-    /// - Parameters:
-    ///   - eventID: The event's identifier.
-    ///   - reason: The operator and the reason to record, or `nil` to record nothing.
-    ///   - now: The date when the event is due.
-    /// - Throws: `not-found` if there is no such event.
-    @available(*, noasync)
-    public func sendAgain(eventID: String, reason: String? = nil, at now: Instant = .now) throws(LedgerError) {
-        try LedgerText.check(eventID, "event id")
-        if let reason { try LedgerText.check(reason, "reason") }
-        try store.write { (connection) throws(LedgerError) in
-            let notFound = LedgerError(.notFound, "event")
-            let rows = try connection.run("SELECT account FROM outbox WHERE id = $1", [.text(eventID)])
-            guard let account = try rows.first?.text(0) else { throw notFound }
-            // The account's name is recorded with the reason.
-            try connection.lockAccount(account, .shared)
-            try connection.lock(account)
-            let sent = try connection.run(
-                """
-                UPDATE outbox SET state = CASE WHEN due_at IS NULL THEN 'pending' ELSE 'urgent' END, attempts = 0,
-                    due_at = CASE WHEN due_at IS NULL THEN due_at ELSE $2 END
-                WHERE id = $1 RETURNING state
-                """, [.text(eventID), SQLValue(now)])
-            // If there is no row, the account was deleted meanwhile, with its events.
-            guard let state = try sent.first?.text(0) else { throw notFound }
-            if let reason { try connection.recordSending(eventID, reason, at: now) }
-            guard state.hasSameBytes(as: "pending") else { return }
-            // If the account is due soon, an event may be on its way.
-            try connection.run(
-                "UPDATE accounts SET due_at = $2 WHERE account = $1 AND (due_at IS NULL OR due_at > $3)",
-                [.text(account), SQLValue(now), SQLValue(now + Self.eventLease)])
-        }
-    }
-
     /// Returns the number of events to deliver, the date of the oldest, and the number of dead letters. Each count
     /// stops at 10,000.
     @available(*, noasync)
@@ -282,46 +247,34 @@ extension PurchaseLedger {
             return (try count("pending") + count("urgent"), oldest, try count("dead"))
         }
     }
-
-    /// Removes delivered events, lifecycle events of unowned purchases and answers to idempotency keys from before a
-    /// date, orders that were abandoned before it, and the digests of names of accounts that were deleted more than a
-    /// day ago.
-    ///
-    /// If the policy has no orders, they stay a year longer, because another process may keep them open.
-    @available(*, noasync)
-    public func removeHistory(before date: Instant) throws(LedgerError) {
-        let removals = [
-            ("outbox", "id", OutboxQuery.old, date),
-            (
-                "unowned_events", "id",
-                "SELECT id FROM unowned_events WHERE made_at < $1 ORDER BY made_at LIMIT 1000", date
-            ),
-            (
-                "answers", "account, idempotency_key",
-                "SELECT account, idempotency_key FROM answers WHERE answered_at < $1 LIMIT 1000", date
-            ),
-            ("deletions", "account_digest", Self.oldDeletions, policy.surroundings.date() - Self.deletionTime),
-            (
-                "orders", "id", OrderQuery.old,
-                date - (policy.orders?.orderTime ?? .seconds(3600 * OrderPolicy.maximumOrderHours))
-            ),
-        ]
-        for (table, key, old, date) in removals {
-            // Remove them in small batches, so that other transactions don't wait.
-            var count = 1000
-            while count >= 1000 {
-                count = try store.write { (connection) throws(LedgerError) in
-                    // What another transaction is changing is no longer old.
-                    let found = old + connection.dialect.skippingRowLock
-                    let statement = "DELETE FROM \(table) WHERE (\(key)) IN (\(found)) RETURNING 1"
-                    return try connection.run(statement, [SQLValue(date)]).count
-                }
-            }
-        }
-    }
 }
 
 extension SQLConnection {
+    /// Makes an event due again, whether or not it was delivered.
+    ///
+    /// - Throws: `not-found` if there is no such event.
+    func sendAgain(_ eventID: String, at now: Instant) throws(LedgerError) {
+        let notFound = LedgerError(.notFound, "event")
+        let rows = try run("SELECT account FROM outbox WHERE id = $1", [.text(eventID)])
+        guard let account = try rows.first?.text(0) else { throw notFound }
+        // The caller can record the account's name.
+        try lockAccount(account, .shared)
+        try lock(account)
+        let sent = try run(
+            """
+            UPDATE outbox SET state = CASE WHEN due_at IS NULL THEN 'pending' ELSE 'urgent' END, attempts = 0,
+                due_at = CASE WHEN due_at IS NULL THEN due_at ELSE $2 END
+            WHERE id = $1 RETURNING state
+            """, [.text(eventID), SQLValue(now)])
+        // If there is no row, the account was deleted meanwhile, with its events.
+        guard let state = try sent.first?.text(0) else { throw notFound }
+        guard state.hasSameBytes(as: "pending") else { return }
+        // If the account is due soon, an event may be on its way.
+        try run(
+            "UPDATE accounts SET due_at = $2 WHERE account = $1 AND (due_at IS NULL OR due_at > $3)",
+            [.text(account), SQLValue(now), SQLValue(now + PurchaseLedger.eventLease)])
+    }
+
     /// Locks the events of an account until the end of the transaction, so that no other transaction posts or takes
     /// any.
     fileprivate func lock(_ account: String) throws(LedgerError) {

@@ -1,0 +1,20 @@
+public import Instants
+
+extension PurchaseLedger {
+    /// Delivers an event again, whether or not it was delivered.
+    ///
+    /// - Parameters:
+    ///   - eventID: The event's identifier.
+    ///   - reason: The operator and the reason to record, or `nil` to record nothing.
+    ///   - now: The date when the event is due.
+    /// - Throws: `not-found` if there is no such event.
+    @available(*, noasync)
+    public func sendAgain(eventID: String, reason: String? = nil, at now: Instant = .now) throws(LedgerError) {
+        try LedgerText.check(eventID, "event id")
+        if let reason { try LedgerText.check(reason, "reason") }
+        try store.write { (connection) throws(LedgerError) in
+            try connection.sendAgain(eventID, at: now)
+            if let reason { try connection.recordSending(eventID, reason, at: now) }
+        }
+    }
+}
