@@ -298,6 +298,17 @@ extension AppStoreVerifier {
         }
     }
 
+    /// The date in such a payload does not count: the chain is valid at the start of the leaf's validity.
+    @Test func `a payload with bytes after it has no date`() throws {
+        let received = try ReceiptDraft.received {
+            try $0.reissue { $0.leaf.notAfter = day(20) }
+            $0.builder.creationDate = day(30)
+            let payload = try $0.builder.payload()
+            $0.container = { $0.content = payload + [0x05, 0x00] }
+        }
+        #expect(try Self.verifier().code(received) == "trailing-data")
+    }
+
     /// RFC 5652, 5.4: the attributes are signed as a SET OF, which a receipt's payload is as well.
     @Test func `attributes that were signed are no receipt when they are sent as content`() throws {
         var signed = try ReceiptBuilder(bundleID: "com.example.app").signedData(by: Minted.authority)

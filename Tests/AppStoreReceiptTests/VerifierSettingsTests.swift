@@ -47,6 +47,25 @@ struct VerifierSettingsTests {
         }
     }
 
+    @Test(
+        arguments: [
+            (.environments, "sandbox", true), (.environments, "xcode", false), (.environments, "local-testing", false),
+            (.validationDate, "2025-01-31", true),
+        ] as [(VerifierSetting, String, Bool)])
+    func `a command line takes the words that its help lists, and no others`(
+        setting: VerifierSetting, word: String, isListed: Bool
+    ) throws {
+        var settings = VerifierSettings(.granting)
+        try settings.add(word, to: setting)
+        settings = VerifierSettings(.granting)
+        do throws(SettingFault) {
+            try settings.add(word: word, to: setting)
+            #expect(isListed && settings.has(setting))
+        } catch {
+            #expect(!isListed && !settings.has(setting) && error == SettingFault(setting: setting, value: word))
+        }
+    }
+
     @Test(arguments: VerifierSetting.allCases)
     func `a setting that is present and empty never means every app or any age`(setting: VerifierSetting) {
         var settings = VerifierSettings(.granting)

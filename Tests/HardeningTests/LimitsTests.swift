@@ -242,9 +242,11 @@ import Testing
     @Test func `a stored receipt may have as many bytes as a received one`() throws {
         let limit = 67_108_864
         func refusal<Value: Decodable>(_ type: Value.Type, byteCount: Int) -> (any Error)? {
-            let text = "\"" + Data(count: byteCount).base64EncodedString() + "\""
+            refusal(type, Data(count: byteCount).base64EncodedString())
+        }
+        func refusal<Value: Decodable>(_ type: Value.Type, _ base64: String) -> (any Error)? {
             do {
-                _ = try JSONDecoder().decode(type, from: Data(text.utf8))
+                _ = try JSONDecoder().decode(type, from: Data("\"\(base64)\"".utf8))
                 return nil
             } catch {
                 guard case DecodingError.dataCorrupted(let context) = error else { return error }
@@ -258,5 +260,8 @@ import Testing
         #expect(refusal(Receipt.self, byteCount: limit + 3) as? InputError == tooLarge)
         #expect(refusal(InAppPurchase.self, byteCount: limit + 1) as? InputError == tooLarge)
         #expect(refusal(InAppPurchase.self, byteCount: limit + 3) as? InputError == tooLarge)
+        // A longer text is not decoded.
+        let other = String(repeating: "*", count: tooLarge.offset + 1)
+        #expect(refusal(Receipt.self, other) as? InputError == tooLarge)
     }
 }

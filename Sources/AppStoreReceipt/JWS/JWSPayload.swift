@@ -46,11 +46,11 @@ struct JWSSubject: Hashable {
     /// `nil` if there is none.
     var bundleID: String?
     /// Whether this kind of payload has a bundle id.
-    var hasBundleID = true
+    let hasBundleID: Bool
     /// `nil` if there is none or it is 0, as in the sandbox.
     var appAppleID: String?
     /// Whether this kind of payload has the app's Apple id.
-    var hasAppAppleID = true
+    let hasAppAppleID: Bool
     var environment: AppStoreEnvironment?
     /// The environment as Apple wrote it, if it is unknown.
     private(set) var environmentName: UTF8Bytes?

@@ -376,6 +376,22 @@ import Testing
         #expect(receipt.items.map(\.seats) == [8] && receipt.items.map(\.quantity) == [1])
     }
 
+    @Test(arguments: [(Transaction.consumable("1", 0, quantity: 2), 3), (.seats("1", 0..<30, 2), 2)])
+    func `the quantity in a later receipt counts, unless it is that of a subscription, which has seats`(
+        transaction: Transaction, expected: Int
+    ) throws {
+        var record = transaction.record
+        record.quantity = 3
+        var builder = ReceiptBuilder(bundleID: Minted.bundleID, purchases: [record])
+        builder.creationDate = day(15)
+        let receipt = try Minted.verifier().verifyReceipt(builder.signed(by: Minted.authority))
+        let purchases = try [transaction.purchase(signed: 10)] + receipt.purchases.map(\.purchase)
+        for purchases in [purchases, purchases.reversed()] {
+            let items = Entitlements(trustingStored: purchases, at: day(20)).items
+            #expect(items.map(\.purchase.quantity) == [expected])
+        }
+    }
+
     @Test func `a later signature of seats counts`() throws {
         let refunded = Transaction.seats("1", 0..<30, 8, refunded: 2)
         let purchases = try [refunded.purchase(signed: 12), Self.eight.purchase(signed: 14)]

@@ -217,6 +217,21 @@ import Testing
         let jws = Array("eyJ".utf8) + [UInt8](repeating: UInt8(ascii: "A"), count: 1 << 18)
         let error = #expect(throws: InputError.self) { try ReceivedEvidence.Beginning(jws.span, limits) }
         #expect(error?.kind == .inputTooLarge && error?.armor == nil)
+        // The armor is not known either.
+        let list = Array("{".utf8) + text
+        #expect(throws: InputError(.inputTooLarge, armor: nil, offset: 1 << 16)) {
+            try TransactionReceiptText.decode(list.span, limits)
+        }
+    }
+
+    @Test func `a binary receipt is no larger than allowed, whoever took it out of its armor`() throws {
+        let receipt = try ReceiptBuilder(bundleID: Minted.bundleID).signed(by: Minted.authority)
+        var limits = VerificationLimits()
+        limits.maximumReceiptByteCount = receipt.count
+        #expect(try UnverifiedReceipt(binary: receipt, limits) == UnverifiedReceipt(decoding: receipt))
+        limits.maximumReceiptByteCount -= 1
+        let error = ASN1DecodingError(.inputTooLarge, offset: receipt.count - 1)
+        #expect(throws: VerificationError(.container(error))) { try UnverifiedReceipt(binary: receipt, limits) }
     }
 
     @Test(arguments: [Armor.binary, .base64, .pem, .json])

@@ -147,6 +147,15 @@ import Testing
         #expect(!verified.payload.isRevoked)
     }
 
+    @Test func `a member that is null is no field, and those after it are`() throws {
+        let all = try transaction { _ in }.payload.fields.map(\.name)
+        let verified = try transaction {
+            for name in ["revocationDate", "offerIdentifier", "multiSeatInfo", "unknown"] { $0.append(name, .null) }
+            $0.append("last", 1)
+        }
+        #expect(verified.payload.fields.map(\.name) == all + ["last"])
+    }
+
     @Test func `a revoked transaction is verified, and says so`() throws {
         let verified = try transaction { $0["revocationDate"] = 1_749_988_000_000 }
         #expect(verified.payload.isRevoked && verified.isRevoked)

@@ -355,6 +355,30 @@ import Testing
         try check("signed-date-repeated", .date, builder.signed(by: Minted.ellipticAuthority))
     }
 
+    /// A member of another type makes each payload unreadable, so its date is looked for.
+    @Test(
+        arguments: [
+            (#"{"productId":1,"signedDate":null}"#, "signed-date-missing", nil),
+            (#"{"productId":1,"signedDate":"a","signedDate":"b"}"#, "signed-date-unreadable", 28),
+            (#"{"productId":1,"signedDate":1,"signedDate":1,"signedDate":1}"#, "signed-date-repeated", 30),
+            (#"{"productId":1,"signedDate":"a","signedDate":1,"signedDate":1}"#, "signed-date-unreadable", 28),
+        ] as [(String, String, Int?)])
+    func `of a date at fault in an unreadable payload, the first fault is told, and null is none`(
+        payload: String, code: String, offset: Int?
+    ) throws {
+        let error = try Minted.failure(Minted.jws(payload: payload))
+        #expect(error?.code.rawValue == code && error?.offset == offset)
+    }
+
+    @Test func `a payload with a value of another type is not taken for one of another kind`() throws {
+        var builder = Minted.transaction
+        builder.payload["productId"] = 1
+        let jws = try builder.signed(by: Minted.ellipticAuthority)
+        let error = try #require(try Minted.failure(jws))
+        #expect(error.code == .unexpectedType && error.expected == nil)
+        #expect(throws: error) { try Minted.verifier().verify(jws) }
+    }
+
     @Test func `signed too long ago, or in the future, is refused where the policy says so`() throws {
         let date = JWSBuilder.defaultDate.millisecondsSince1970
         let jws = try Minted.transaction.signed(by: Minted.ellipticAuthority)

@@ -91,6 +91,21 @@ import Testing
         )
     }
 
+    @Test func `an attribute by number is one text or one integer, and otherwise its octets`() throws {
+        let rows: [(value: [UInt8], json: String)] = [
+            ([0x02, 0x01, 0x05], "5"), ([0x0C, 0x01, 0x61], #""a""#), ([0x16, 0x01, 0x61], #""a""#),
+            ([0x02, 0x01, 0x05, 0x02, 0x01, 0x06], #""hex:020105020106""#),
+            ([0x0C, 0x01, 0x61, 0x00], #""hex:0c016100""#),
+            ([0x0C, 0x01, 0xFF], #""hex:0c01ff""#), ([0x16, 0x01, 0xFF], #""hex:1601ff""#), ([], #""hex:""#),
+        ]
+        let receipt = try PayloadDecoderTests.decode(
+            rows.indices.map { PayloadDecoderTests.attribute(50 + $0, rows[$0].value) })
+        var writer = JSONWriter()
+        writer.attributes(of: receipt.receipt, file: "a")
+        let members = rows.indices.map { #""\#(50 + $0)":\#(rows[$0].json)"# }.joined(separator: ",")
+        #expect(String(decoding: writer.bytes, as: UTF8.self).contains(#""outer":{\#(members)},"#))
+    }
+
     @Test func `the two tables of attributes have a key for every attribute with a field, each key once`() {
         func byKey(_ rows: [AttributeType.Row]) -> [String: AttributeType] {
             Dictionary(uniqueKeysWithValues: rows.map { ("\($0.jsonKey)", $0.type) })

@@ -2,7 +2,7 @@ import Foundation
 import StrictText
 import Testing
 
-@_spi(Ledger) @testable import AppStoreReceipt
+@_spi(Ledger) @_spi(Surfaces) @testable import AppStoreReceipt
 
 /// Stored purchases outlive a version of this library. If you change one of these objects, raise the number of the
 /// schema, and read both.
@@ -133,6 +133,25 @@ struct StoredSchemaTests {
     @Test func `names of a later version are ignored`() throws {
         let later = Self.purchase.replacing("\"schema\":1", with: "\"schema\":1,\"shade\":{\"of\":[null]}")
         #expect(try Purchase(storedJSON: later) == Purchase(storedJSON: Self.purchase))
+    }
+
+    @Test func `an optional field that is null has no value, as for Foundation`() throws {
+        let text = Self.purchase.replacing("\"quantity\":1", with: "\"quantity\":null")
+        var expected = try Purchase(storedJSON: Self.purchase)
+        expected.quantity = nil
+        #expect(try Purchase(storedJSON: text) == expected)
+        #expect(try JSONDecoder().decode(Purchase.self, from: Data(text.utf8)) == expected)
+    }
+
+    @Test func `outputs leave out what a purchase lacks, and their description does not say null`() {
+        for field in Purchase.table.fields where !field.isRequired {
+            var writer = JSONWriter()
+            writer.beginObject()
+            field.show(.blank, &writer)
+            writer.endObject()
+            #expect(writer.bytes == Array("{}".utf8), "\(field.key.stringValue)")
+            #expect(field.output.isOptional && !field.output.isNull, "\(field.key.stringValue)")
+        }
     }
 
     /// What is merged from two pieces of evidence, field by field.

@@ -167,6 +167,15 @@ import Testing
         #expect(try !decode(withoutHash).matches(deviceIdentifier: []))
     }
 
+    /// The octets of the bundle id, moved into attribute 4, have the same hash.
+    @Test func `a receipt without a bundle id is made for no device`() throws {
+        var builder = builder()
+        let receipt = try decode(builder)
+        builder.opaqueValue = (receipt.opaqueValue ?? []) + tlv(0x0C, Array("com.example.app".utf8))
+        (builder.sha1Hash, builder.bundleID) = (receipt.sha1Hash, nil)
+        #expect(try !decode(builder).matches(deviceIdentifier: ReceiptBuilder.defaultDeviceIdentifier))
+    }
+
     @Test func `a received hash is compared as a whole`() throws {
         let device = ReceiptBuilder.defaultDeviceIdentifier
         let hash = try decode(builder()).sha1Hash ?? []

@@ -32,7 +32,7 @@ struct PropertyListTests {
         (#"{"a"="\"";}"#, .unsupportedEscape, 6), (#"{"\U0061"="";}"#, .unsupportedEscape, 2),
         (#"/* */{}"#, .unsupportedComment, 0), ("{// a\n}", .unsupportedComment, 1),
         ("{} // a", .unsupportedComment, 3), ("/", .unexpectedCharacter, 0), ("{/", .unquotedString, 1),
-        ("{} /", .trailingData, 3),
+        ("{} /", .trailingData, 3), (#"{/a="b";}"#, .unquotedString, 1),
         (#"{"a"={};}"#, .unsupportedNesting, 5), (#"{"a"=();}"#, .unsupportedNesting, 5),
         (#"{"a"=<00>;}"#, .unsupportedNesting, 5), ("{\"a\"=\"b\nc\";}", .invalidString, 7),
         ("{\"a\u{7F}\"=\"\";}", .invalidString, 3), (#"{"a"="b";"a"="b";}"#, .duplicateKey, 10),

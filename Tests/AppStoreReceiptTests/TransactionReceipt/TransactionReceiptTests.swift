@@ -139,6 +139,22 @@ struct TransactionReceiptTests {
         #expect { _ = try verifier.verify(receipt) } throws: { ($0 as? VerificationError)?.code == .weakKey }
     }
 
+    /// Version 2 allows smaller keys for leaves, and not for what issues them. Without the check, whoever factors the
+    /// RSA-2048 key of Apple's intermediate could sign for a policy that requires larger keys.
+    @Test func `Apple's intermediates are not used if the policy refuses their keys`() throws {
+        var shape = TestCertificateAuthority.Shape.transactionReceiptsOfVersion2
+        shape.intermediate.subject = DistinguishedName(
+            .country("US"), .organization("Apple Inc."), .organizationalUnit("Apple Certification Authority"),
+            .commonName("Apple iTunes Store Certification Authority"))
+        let text = try Self.builder(.version2).signed(by: TestCertificateAuthority(shape))
+        for (sizes, code) in [(2048...4096, "untrusted-chain"), (3072...4096, "unpinned-issuer")] {
+            var policy = VerificationPolicy(bundleIDs: nil, environments: [.production])
+            policy.allowsRSA1024TransactionReceipts = true
+            policy.algorithms.rsaKeySizes = sizes
+            #expect(Self.failure(text, try AppStoreVerifier(policy: policy, trust: .apple))?.code.rawValue == code)
+        }
+    }
+
     @Test func `an added intermediate counts for the versions that it is added for, and only below the roots`() throws {
         let authority = try Minted.authority
         let text = try Self.builder(.version3).signed(by: authority)
@@ -296,6 +312,20 @@ struct TransactionReceiptTests {
         ] {
             #expect(Self.failure(try Self.replacing(date, with: ""), try Self.verifier()) == nil)
         }
+    }
+
+    /// It names two dates in one hour of a year.
+    @Test(arguments: [
+        ("expires-date-formatted", "expires-date"), ("original-purchase-date", "original-purchase-date-ms"),
+    ])
+    func `the text in Pacific time alone is no date`(gmt: String, milliseconds: String) throws {
+        let builder = Self.builder { $0.expiresDate = day(400) }
+        let info = TransactionReceiptBuilder.propertyList(
+            builder.values.filter { $0.key != gmt && $0.key != milliseconds })
+        let text = builder.propertyList(
+            purchaseInfo: info, signature: try builder.signatureBlob(over: info, by: Minted.authority.leaf))
+        let error = Self.failure(text, try Self.verifier())
+        #expect(error?.code == .missingKey && error?.path == "purchase-info › \(gmt)")
     }
 
     @Test func `an unreadable list is told only of a trusted signer`() throws {
