@@ -68,7 +68,8 @@ struct JSONSurvey {
                 index += 1
             }
             arrayDepth -= 1
-        default: try cursor.skipValue()
+        // The reader of the object or array around it skips it.
+        default: break
         }
     }
 

@@ -50,7 +50,7 @@ struct CompactJWS {
         _ text: Span<UInt8>, from start: Int
     ) throws(VerificationError) -> (header: Range<Int>, payload: Range<Int>, signature: Range<Int>) {
         let first = text.firstDot(from: start)
-        guard first < text.count else { throw VerificationError(.compactJWS(.partCount, offset: text.count)) }
+        // Without a first dot, there is no second one.
         let second = text.firstDot(from: first + 1)
         guard second < text.count else { throw VerificationError(.compactJWS(.partCount, offset: text.count)) }
         let third = text.firstDot(from: second + 1)
@@ -68,7 +68,7 @@ struct CompactJWS {
 }
 
 extension Span<UInt8> {
-    /// The first dot from `start` on; `count` if there is none.
+    /// The first dot from `start` on; `count` if there is none, or `start` if it is greater.
     ///
     /// The compiler turns a loop of constant length into a few vector instructions.
     fileprivate func firstDot(from start: Int) -> Int {

@@ -136,6 +136,25 @@ import Testing
         #expect(try await results.next() == 100)
     }
 
+    @Test func `asynchronous work runs on its own threads, and not in a task`() async throws {
+        let results = AsyncBatchSequence(Numbers(end: 20), concurrency: 4) { _ in
+            unsafe withUnsafeCurrentTask { unsafe $0 == nil }
+        }
+        #expect(try await results.allSatisfy { $0 })
+    }
+
+    @Test func `a cancelled task gets no result, also if results are waiting`() async throws {
+        let numbers = Numbers()
+        let task = Task {
+            var results = AsyncBatchSequence(numbers, concurrency: 4, transform: Self.work).makeAsyncIterator()
+            #expect(try await results.next() == 0)
+            #expect(await Self.eventually { numbers.read.count == 5 })
+            unsafe withUnsafeCurrentTask { unsafe $0?.cancel() }
+            return try await results.next()
+        }
+        #expect(try await task.value == nil)
+    }
+
     @Test func `an iterator that is released reads no more`() async throws {
         let numbers = Numbers()
         do {

@@ -39,6 +39,28 @@ struct DecisionTests {
         #expect(verifier.decision(on: [receipt]).entitlements.date == Instant(millisecondsSince1970: 17))
     }
 
+    @Test(
+        arguments: [
+            ([.production], nil), ([.production, .sandbox], "environment-not-named"), (nil, "environment-not-named"),
+        ] as [(Set<AppStoreEnvironment>?, String?)])
+    func `the environment of a decision is named, unless the policy accepts only one`(
+        accepted: Set<AppStoreEnvironment>?, code: String?
+    ) throws {
+        let verifier = try AppStoreVerifier(
+            bundleID: "com.example.app", environments: accepted, trust: Minted.trust)
+        func itemCount(_ environment: AppStoreEnvironment?) throws(VerificationError) -> Int {
+            try verifier.decision(on: [receipt], inEnvironment: environment, at: date).entitlements.items.count
+        }
+        #expect(try itemCount(.production) == 1)
+        #expect(try itemCount(.sandbox) == 0)
+        if let code {
+            let error = #expect(throws: VerificationError.self) { try itemCount(nil) }
+            #expect(error?.code.rawValue == code)
+        } else {
+            #expect(try itemCount(nil) == 1)
+        }
+    }
+
     @Test func `a decision without items says why there are none`() throws {
         let empty = try ReceiptBuilder(bundleID: Minted.bundleID).signed(by: Minted.authority)
         let renewal = Array(

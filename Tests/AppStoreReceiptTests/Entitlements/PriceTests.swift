@@ -134,6 +134,8 @@ import Testing
         arguments: [
             // What says no price takes none away, whenever it was signed.
             ([Price(signed: 9), Price(signed: 8, isReceipt: true), Price(signed: 5, price: 5, currency: "USD")], 2),
+            // The date of a price stays that of its own signature.
+            ([Price(signed: 9), Price(signed: 5, price: 5), Price(signed: 7, price: 7)], 2),
             // The latest, with its own currency and storefront.
             (
                 [

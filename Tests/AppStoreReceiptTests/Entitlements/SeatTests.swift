@@ -291,6 +291,21 @@ import Testing
         }
     }
 
+    @Test
+    func `a renewal that an upgrade cancelled replaces no renewal of the upgrade, also if Apple marked only a part`()
+        throws
+    {
+        let gold = [Transaction.period("2", 29.5..<59.5, "gold"), .period("5", 59.5..<89.5, "gold", isUpgraded: true)]
+        let platinum = Transaction.period("6", 70..<100, "platinum")
+        for (unmarked, marked) in [("3", "4"), ("4", "3")] {
+            var cancelled = Transaction.seats(marked, 30..<60, 8, revoked: 29.5, reason: .seatAddition)
+            cancelled.isUpgraded = true
+            let renewal = [.seats(unmarked, 30..<60, 3, reason: .seatAddition), cancelled]
+            let decided = try entitlements(gold + renewal + [platinum], at: 65)
+            #expect(decided.codes["5"] == "active")
+        }
+    }
+
     @Test func `a renewal that began was upgraded at the upgrade, also if one transaction was signed before its start`()
         throws
     {

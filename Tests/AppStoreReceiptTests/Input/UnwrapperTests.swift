@@ -108,6 +108,17 @@ import Testing
         #expect(error.code == .evidenceInMember && error.path == "/Payload" && error.unwrapped.isEmpty)
     }
 
+    @Test(arguments: [
+        ("cordova", #"{"transaction":{"jwsRepresentation":null,"appStoreReceipt":"…"}}"#),
+        ("flutter", #"{"verificationData":{"serverVerificationData":1},"serverVerificationData":"…"}"#),
+        ("react-native", #"{"jwsRepresentation":{},"transactionReceipt":"…"}"#),
+    ])
+    func `a member of a wrapper that is no string counts as absent`(wrapper: String, object: String) throws {
+        let verifier = try AppStoreVerifier(bundleID: Minted.bundleID, environments: nil, trust: Minted.trust)
+        let evidence = try verifier.verify(object.replacing("…", with: try Self.receipt()))
+        #expect(evidence.unwrapped == [wrapper])
+    }
+
     @Test func `strict form names the member`() throws {
         let error = try Self.error(
             #"{"Store":"AppleAppStore","Payload":"\#(try Self.receipt())"}"#, isStrict: true)

@@ -127,6 +127,36 @@ import Testing
         #expect(error.explanation == "the JWS header must have 3 certificates in `x5c`, but has \(count)")
     }
 
+    /// Each chain, the code of its first fault, and the text at which that begins.
+    @Test(arguments: [
+        (#"["!","AA==","?"]"#, "malformed-certificates", "!"), (#"["!",1]"#, "malformed-certificates", "!"),
+        (#"["!","AA==","AA==","AA==","AA=="]"#, "malformed-certificates", "!"),
+        (#"["AA==","AA==","AA==","B","C"]"#, "certificate-count", #""B""#),
+    ])
+    func `of several faults of x5c, the first is reported`(_ chain: String, _ code: String, _ text: String) throws {
+        let header = #"{"alg":"ES256","x5c":\#(chain)}"#
+        let start = try #require(header.firstRange(of: text)).lowerBound
+        let error = try #require(try Minted.failure(signed(header: header)))
+        #expect(error.code.rawValue == code && error.offset == start.utf16Offset(in: header))
+    }
+
+    @Test func `the certificates of an unverified header are all of x5c, or an error`() throws {
+        func certificates(_ chain: [String]) throws -> [[UInt8]] {
+            let strings = chain.map { "\"\($0)\"" }.joined(separator: ",")
+            return try UnverifiedJWS(signed(header: "{\"x5c\":[\(strings)]}").utf8Span.span).certificates()
+        }
+        let limit = VerificationLimits().maximumCertificateCount
+        #expect(try certificates(["AA==", "AQ=="]) == [[0], [1]])
+        #expect(try certificates(Array(repeating: "AA==", count: limit)).count == limit)
+        for (chain, code) in [
+            ([], "missing-certificates"), (["AA==", "!"], "malformed-certificates"),
+            (Array(repeating: "AA==", count: limit + 1), "certificate-count"),
+        ] {
+            let error = #expect(throws: VerificationError.self) { try certificates(chain) }
+            #expect(error?.code.rawValue == code)
+        }
+    }
+
     // MARK: The form
 
     @Test func `three parts are needed, in base64url's one spelling`() throws {
@@ -150,6 +180,16 @@ import Testing
         let index = try #require(alphabet.firstIndex(of: last))
         let other = String(alphabet[index | 1])
         try check("invalid-base64url", .form, parts[0] + "." + parts[1] + "." + parts[2].dropLast() + other)
+    }
+
+    @Test(arguments: [
+        ("e30", 3), ("e30.", 4), ("e30.e30", 7), (" e30.e30\n", 8), (".", 1), ("e30.e30.AA.AA", 10), ("...", 2),
+    ])
+    func `another number of parts is a fault of the end of the text, or of the third dot`(text: String, offset: Int)
+        throws
+    {
+        let error = try #require(try Minted.failure(text))
+        #expect(error.code == .partCount && error.offset == offset)
     }
 
     @Test func `what is larger than allowed is refused unread`() throws {
