@@ -62,11 +62,7 @@ enum CMSMessages {
         _ message: [UInt8], _ policy: CMSPolicy, content: [UInt8]? = nil,
         signedBy signer: Fingerprint? = nil, at date: Instant = date, usesSigningTimes: Bool = false
     ) throws -> VerifiedMessage {
-        let verifier = try CMSVerifier(policy: policy)
-        if usesSigningTimes {
-            return try verifier.verify(message, detachedContent: content, signedBy: signer, atSigningTimesUntil: date)
-        }
-        return try verifier.verify(message, detachedContent: content, signedBy: signer, at: date)
+        try CMSVerifier(policy: policy).verify(message, content, signer, date, usesSigningTimes)
     }
 
     /// The error with which a message is refused, if it is.
@@ -74,11 +70,11 @@ enum CMSMessages {
         _ message: [UInt8], _ policy: CMSPolicy, content: [UInt8]? = nil,
         signedBy signer: Fingerprint? = nil, at date: Instant = date, usesSigningTimes: Bool = false
     ) throws -> CMSVerificationError? {
-        do {
-            _ = try verify(
-                message, policy, content: content, signedBy: signer, at: date, usesSigningTimes: usesSigningTimes)
+        let verifier = try CMSVerifier(policy: policy)
+        do throws(CMSVerificationError) {
+            _ = try verifier.verify(message, content, signer, date, usesSigningTimes)
             return nil
-        } catch let error as CMSVerificationError {
+        } catch {
             return error
         }
     }
@@ -95,5 +91,16 @@ extension TestCertificateAuthority {
         specification.serialNumber = [serial]
         change(&specification)
         return try specification.issue(by: intermediate)
+    }
+}
+
+extension CMSVerifier {
+    /// Calls the public function of the two that ``usesSigningTimes`` chooses.
+    fileprivate func verify(
+        _ message: [UInt8], _ content: [UInt8]?, _ signer: Fingerprint?, _ date: Instant, _ usesSigningTimes: Bool
+    ) throws(CMSVerificationError) -> VerifiedMessage {
+        usesSigningTimes
+            ? try verify(message, detachedContent: content, signedBy: signer, atSigningTimesUntil: date)
+            : try verify(message, detachedContent: content, signedBy: signer, at: date)
     }
 }

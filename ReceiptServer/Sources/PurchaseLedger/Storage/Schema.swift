@@ -2,8 +2,8 @@
 ///
 /// `REFERENCE.md` lists the tables. Text is compared byte for byte, even if the database has a locale.
 enum Schema {
-    /// Returns the statements that upgrade to each version from the previous one. Each version creates the indexes of
-    /// large tables, which takes long, before it locks grants.
+    /// Returns the statements that upgrade to each version from the previous one. From version 3 on, each creates the
+    /// indexes of large tables, which takes long, before it locks grants.
     static func versions(_ dialect: SQLDialect) -> [[String]] {
         [
             first(dialect) + OutboxTables.statements(dialect),
