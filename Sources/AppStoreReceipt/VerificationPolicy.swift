@@ -54,7 +54,7 @@ public struct VerificationPolicy: Sendable {
     /// The fingerprints of signer's and intermediate certificates that are not trusted. If a signing key leaks, list
     /// its certificate here.
     ///
-    /// Choose roots with ``AppStoreTrust``: only one that a JWS contains is compared with these.
+    /// To choose the trusted roots, use ``AppStoreTrust``. A root is compared with this list only if a JWS contains it.
     public var distrusted: Set<Fingerprint> = []
     /// A Boolean value that indicates whether to refuse evidence in a wrapper, such as the JSON of Unity IAP or a form;
     /// by default `false`.

@@ -122,7 +122,7 @@ extension Subscription {
 }
 
 extension Purchase {
-    /// Whether it never began, as `Entitlements` decides: a refund at the instant of the start is before it.
+    /// Whether a refund keeps it from ever beginning. As in `Entitlements`, one at the very start counts as before it.
     fileprivate var wasRefundedByItsStart: Bool {
         guard case .revoked(let details) = revocation, let date = details.date else { return false }
         return date <= purchaseDate

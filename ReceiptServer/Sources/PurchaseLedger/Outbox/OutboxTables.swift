@@ -16,7 +16,8 @@ enum OutboxTables {
         ]
     }
 
-    /// Returns the statements of version 2: accounts have the date when an event is due, and each state an index.
+    /// Returns the statements of version 2, which record when the next event of an account is due, and give each state
+    /// an index of its own.
     static func dueAccounts(_ dialect: SQLDialect) -> [String] {
         [
             dialect.eventDatesAsText,

@@ -1,7 +1,7 @@
 import PurchaseLedger
 @_spi(Surfaces) import ReceiptReport
 
-/// What the desk says of an outcome.
+/// The desk's text for an outcome.
 struct OutcomeWords: Words {
     let outcome: Outcome
 
