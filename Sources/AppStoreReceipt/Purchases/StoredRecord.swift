@@ -31,17 +31,28 @@ struct StoredTable<Record>: Sendable {
 
 // MARK: - What the table gives
 
+// What the ledger does often uses fields in place: a copy of one would retain and release its eight closures.
 extension StoredRecord {
-    static func isSame(_ left: Self, _ right: Self) -> Bool { table.fields.allSatisfy { $0.isSame(left, right) } }
+    static func isSame(_ left: Self, _ right: Self) -> Bool {
+        let fields = table.fields
+        return fields.indices.allSatisfy { fields[$0].isSame(left, right) }
+    }
 
-    func hashFields(into hasher: inout Hasher) { for field in Self.table.fields { field.hash(self, &hasher) } }
+    func hashFields(into hasher: inout Hasher) {
+        let fields = Self.table.fields
+        for index in fields.indices { fields[index].hash(self, &hasher) }
+    }
 
     /// Takes the values of a record that was signed later, and keeps those that its evidence cannot have.
-    mutating func merge(_ later: Self) { for field in Self.table.fields { field.merge(&self, later) } }
+    mutating func merge(_ later: Self) {
+        let fields = Self.table.fields
+        for index in fields.indices { fields[index].merge(&self, later) }
+    }
 
     func write(to writer: inout JSONWriter) {
+        let fields = Self.table.sorted
         writer.beginObject()
-        for field in Self.table.sorted { field.write(self, &writer) }
+        for index in fields.indices { fields[index].write(self, &writer) }
         writer.endObject()
     }
 
@@ -56,9 +67,8 @@ extension StoredRecord {
             guard let index = table.names.index(of: name) else { return }
             guard seen >> index & 1 == 0 else { throw JSONError(.duplicateMember, offset: name.offset) }
             seen |= 1 << index
-            let field = table.sorted[index]
-            if !field.isRequired, try cursor.readIfNull() { return }
-            try field.read(&cursor, &record)
+            if !table.sorted[index].isRequired, try cursor.readIfNull() { return }
+            try table.sorted[index].read(&cursor, &record)
         }
         guard seen & table.required == table.required else { throw JSONError(.missingMember, offset: start) }
         return record
