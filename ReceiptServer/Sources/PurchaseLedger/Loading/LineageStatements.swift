@@ -22,20 +22,30 @@ enum LineageStatements {
     static func whole(
         of transactions: [UTF8Bytes], in environment: AppStoreEnvironment, _ bundleID: UTF8Bytes, _ dialect: SQLDialect
     ) -> SQLStatement {
-        let asked = dialect.rows(of: transactions.map(\.string), in: "identifiers")
+        let ids = transactions.map { SQLValue.text($0.string) }
+        let text = ids.count == 1 ? wholeOfOne : dialect.isServer ? wholeInPostgreSQL : wholeInSQLite
         return SQLStatement(
-            """
-            SELECT \(columns), known.environment, known.bundle_id, known.transaction_id,
-                evidence.variant, evidence.signed_date, evidence.purchase, \(Grant.columns), renewals.renewal
-            FROM (SELECT DISTINCT \(columns),
-                    CASE WHEN families.subscription IS NULL THEN families.id END AS whole
-                FROM \(asked.table) AS asked JOIN families ON families.id = asked.family_id) AS families
-            LEFT JOIN identifiers AS known ON known.family_id = families.whole
-            LEFT \(join("evidence", to: "known"))
-            LEFT \(join("grants", to: "known"))
-            LEFT JOIN renewals ON renewals.environment = known.environment
-                AND renewals.original_transaction_id = \(MemberID.original("known"))
-            """, [.text(environment.rawValue), .text(bundleID.string), asked.parameter])
+            text, [.text(environment.rawValue), .text(bundleID.string), ids.count == 1 ? ids[0] : .array(ids)])
+    }
+
+    /// The texts, each made once: every redemption has this statement.
+    private static let wholeOfOne = whole(SQLDialect.rowOfTransaction("identifiers"))
+    private static let wholeInSQLite = whole(SQLDialect.sqlite.rowsOfTransactions("identifiers"))
+    private static let wholeInPostgreSQL = whole(SQLDialect.postgreSQL.rowsOfTransactions("identifiers"))
+
+    private static func whole(_ asked: String) -> String {
+        """
+        SELECT \(columns), known.environment, known.bundle_id, known.transaction_id,
+            evidence.variant, evidence.signed_date, evidence.purchase, \(Grant.columns), renewals.renewal
+        FROM (SELECT DISTINCT \(columns),
+                CASE WHEN families.subscription IS NULL THEN families.id END AS whole
+            FROM \(asked) AS asked JOIN families ON families.id = asked.family_id) AS families
+        LEFT JOIN identifiers AS known ON known.family_id = families.whole
+        LEFT \(join("evidence", to: "known"))
+        LEFT \(join("grants", to: "known"))
+        LEFT JOIN renewals ON renewals.environment = known.environment
+            AND renewals.original_transaction_id = \(MemberID.original("known"))
+        """
     }
 
     /// The lineages of some transactions of an app.

@@ -178,8 +178,8 @@ struct LineageWriter {
     // MARK: Evidence
 
     private mutating func writeEvidence() {
-        let before = flattened(stored, \.evidence)
-        let changed = flattened(decided, \.evidence).filter { before[$0.key] != $0.value }
+        let before = flattened(stored) { $0.evidence }
+        let changed = flattened(decided) { $0.evidence }.filter { before[$0.key] != $0.value }
         var inserted: [[SQLValue]] = []
         for (key, variants) in changed.sorted(by: { $0.key < $1.key }) {
             let known = before[key] ?? []
@@ -222,40 +222,52 @@ struct LineageWriter {
 
     // MARK: Grants
 
+    private static let grantsTable: String = {
+        let columns =
+            ["environment", "bundle_id", "transaction_id"] + Grant.changingColumns + Grant.lastingColumns
+            + ["gives_no_access"]
+        return "grants (\(columns.joined(separator: ", ")))"
+    }()
+
     private mutating func writeGrants() {
-        var before = flattened(stored, \.grants)
+        var before = flattened(stored) { $0.grants }
         for key in structure.lost.map(\.grant.transaction).sorted() {
             run("DELETE FROM grants WHERE \(Self.isKey)", key.columns)
             before[key] = nil
         }
-        let grants = flattened(decided, \.grants)
-        let changed = grants.filter { before[$0.key] == nil || $0.value.changedAt != nil }
-        // The account was deleted. Nothing else of its grants changed.
-        let renamed = grants.filter { key, grant in
-            grant.changedAt == nil && before[key].map { !$0.account.hasSameBytes(as: grant.account) } ?? false
+        var inserted: [[SQLValue]] = []
+        for (key, grant) in flattened(decided, { $0.grants }).sorted(by: { $0.key < $1.key }) {
+            guard let old = before[key] else {
+                let noAccess = decided[key]?.givesNoAccess ?? false ? SQLValue.integer(1) : .null
+                inserted.append(key.columns + grant.changingValues + grant.lastingValues + [noAccess])
+                continue
+            }
+            if grant.changedAt != nil {
+                run("UPDATE grants SET \(Grant.changes) WHERE \(Self.isKey)", key.columns + grant.changingValues)
+            } else if !old.account.hasSameBytes(as: grant.account) {
+                // The account was deleted. Nothing else of its grants changed.
+                run("UPDATE grants SET account = $4 WHERE \(Self.isKey)", key.columns + [.text(grant.account)])
+            }
         }
-        for (key, grant) in renamed.sorted(by: { $0.key < $1.key }) {
-            run("UPDATE grants SET account = $4 WHERE \(Self.isKey)", key.columns + [.text(grant.account)])
-        }
+        insert(Self.grantsTable, inserted)
+        writeAccess(of: before)
+    }
+
+    /// - Parameter grants: Those with a row.
+    private mutating func writeAccess(of grants: [TransactionKey: Grant]) {
+        // The column of a grant that stays in its lineage changes only if the lineage does.
+        let isSame =
+            structure.merged.isEmpty && structure.moved.isEmpty
+            && decided.byID.allSatisfy { id, lineage in
+                stored.byID[id].map { $0.givesNoAccess == lineage.givesNoAccess } ?? true
+            }
+        guard !isSame else { return }
         let (gaveNoAccess, giveNoAccess) = (Self.withoutAccess(stored), Self.withoutAccess(decided))
-        for key in gaveNoAccess.symmetricDifference(giveNoAccess).sorted() where before[key] != nil {
+        for key in gaveNoAccess.symmetricDifference(giveNoAccess).sorted() where grants[key] != nil {
             run(
                 "UPDATE grants SET gives_no_access = $4 WHERE \(Self.isKey)",
                 key.columns + [giveNoAccess.contains(key) ? .integer(1) : .null])
         }
-        var inserted: [[SQLValue]] = []
-        for (key, grant) in changed.sorted(by: { $0.key < $1.key }) {
-            if before[key] == nil {
-                let noAccess = giveNoAccess.contains(key) ? SQLValue.integer(1) : .null
-                inserted.append(key.columns + grant.changingValues + grant.lastingValues + [noAccess])
-            } else {
-                run("UPDATE grants SET \(Grant.changes) WHERE \(Self.isKey)", key.columns + grant.changingValues)
-            }
-        }
-        let columns =
-            ["environment", "bundle_id", "transaction_id"] + Grant.changingColumns + Grant.lastingColumns
-            + ["gives_no_access"]
-        insert("grants (\(columns.joined(separator: ", ")))", inserted)
     }
 
     /// The granted transactions of lineages that give no access.
@@ -346,18 +358,14 @@ struct SQLInsertion {
         var count = maximumRowCount
         while let first = rest.first {
             while count > rest.count { count /= 2 }
-            var number = 0
-            let texts = (0..<count).map { _ in
-                let parameters = first.map { _ in
-                    number += 1
-                    return "$\(number)"
-                }
-                return "(" + (parameters + (expression.map { [$0] } ?? [])).joined(separator: ", ") + ")"
+            var text = "INSERT INTO \(table) VALUES "
+            for row in 0..<count {
+                text += row == 0 ? "(" : ", ("
+                for column in first.indices { text += "\(column == 0 ? "" : ", ")$\(row * first.count + column + 1)" }
+                if let expression { text += ", \(expression)" }
+                text += ")"
             }
-            statements.append(
-                SQLStatement(
-                    "INSERT INTO \(table) VALUES \(texts.joined(separator: ", "))\(tail)",
-                    Array(rest.prefix(count).joined())))
+            statements.append(SQLStatement(text + tail, Array(rest.prefix(count).joined())))
             rest = rest.dropFirst(count)
         }
         return statements

@@ -192,10 +192,13 @@ struct SQLDialect: Sendable {
     /// Returns the rows of a table about some transactions of the app `$1` and `$2`, and their parameter, `$3`.
     func rows(of transactions: [String], in table: String) -> (table: String, parameter: SQLValue) {
         transactions.count == 1
-            ? (
-                "(SELECT * FROM \(table) WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3)",
-                .text(transactions[0])
-            ) : (rowsOfTransactions(table), .array(transactions.map(SQLValue.text)))
+            ? (Self.rowOfTransaction(table), .text(transactions[0]))
+            : (rowsOfTransactions(table), .array(transactions.map(SQLValue.text)))
+    }
+
+    /// The row of a table about the transaction `$3` of the app `$1` and `$2`.
+    static func rowOfTransaction(_ table: String) -> String {
+        "(SELECT * FROM \(table) WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3)"
     }
 
     static let sqlite = SQLDialect(
