@@ -15,8 +15,13 @@ import Testing
 
         /// Starts a thread with work, and waits until it waits, or leads.
         ///
-        /// - Parameter isOpen: What a leader waits for before it takes others.
-        func start(_ name: String, _ account: String?, weight: Int = 1, until isOpen: DispatchSemaphore? = nil) {
+        /// - Parameters:
+        ///   - isOpen: What a leader waits for before it takes others.
+        ///   - isCommitted: What a leader waits for after its work.
+        func start(
+            _ name: String, _ account: String?, weight: Int = 1, until isOpen: DispatchSemaphore? = nil,
+            committing isCommitted: DispatchSemaphore? = nil
+        ) {
             let count = queue.waitingCount
             let leads = DispatchSemaphore(value: 0)
             let thread = Thread { [self] in
@@ -28,15 +33,29 @@ import Testing
                         while let member = group.next() { members.append(member) }
                         let names = members.compactMap { $0.take() }
                         groups.withLock { $0.append(names) }
+                        if let isCommitted {
+                            group.endWork()
+                            isCommitted.wait()
+                        }
                         for member in members { member.finish(nil) }
                     }
                 } catch {
                     errors.withLock { $0[name] = error.detail }
+                    leads.signal()
                 }
             }
             threads.withLock { $0.append(thread) }
             thread.start()
-            if isOpen != nil { leads.wait() } else { while queue.waitingCount == count { usleep(100) } }
+            if isOpen != nil {
+                leads.wait()
+            } else {
+                while queue.waitingCount == count, !thread.isFinished { usleep(100) }
+            }
+        }
+
+        /// Waits until this number of groups has taken its members, or a thread failed.
+        func wait(for count: Int) {
+            while groups.withLock(\.count) < count, errors.withLock(\.isEmpty) { usleep(100) }
         }
 
         func finish() { while !threads.withLock({ $0.allSatisfy(\.isFinished) }) { usleep(100) } }
@@ -96,6 +115,42 @@ import Testing
                 ["leader", "small 1"], ["large 1"], ["small 2", "small 3"], ["large 2"], ["small 4", "small 5"],
                 ["large 3"],
             ])
+    }
+
+    @Test func `one group is at work, others wait for their commits, and all are no more than the limit`() {
+        let trial = Trial(.init(leaders: 2, stall: .seconds(60), time: .seconds(60), patience: .seconds(60)))
+        let (isOpen, first, second) = (
+            DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
+        )
+        trial.start("anna", "anna", until: isOpen, committing: first)
+        trial.start("ben", "ben")
+        trial.start("carl", "carl")
+        // Anna's group takes them: they waited while it was at work.
+        isOpen.signal()
+        trial.wait(for: 1)
+        trial.start("dora", "dora", until: isOpen, committing: second)
+        trial.start("emil", "emil")
+        isOpen.signal()
+        trial.wait(for: 2)
+        trial.start("fritz", "fritz")
+        #expect(trial.groups.withLock { $0 } == [["anna", "ben", "carl"], ["dora", "emil"]])
+        first.signal()
+        trial.wait(for: 3)
+        second.signal()
+        trial.finish()
+        #expect(trial.groups.withLock { $0.last } == ["fritz"])
+    }
+
+    @Test func `who waits for a group that is at work too long begins another`() {
+        let trial = Trial(.init(leaders: 2, stall: .milliseconds(50), time: .seconds(60)))
+        let (isOpen, isOpenAtOnce) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 1))
+        trial.start("leader", "anna", until: isOpen)
+        trial.start("follower", "ben", until: isOpenAtOnce)
+        trial.wait(for: 1)
+        isOpen.signal()
+        trial.finish()
+        #expect(trial.groups.withLock { $0 } == [["follower"], ["leader"]])
+        #expect(trial.errors.withLock { $0.isEmpty })
     }
 
     @Test func `a member does not wait longer than it has patience, and its work is not done then`() {

@@ -10,13 +10,16 @@ struct WorkShare {
 }
 
 /// Combines the work of threads that arrive at the same time, so that one of them does it for all. A thread that finds
-/// no leader becomes the leader, and takes the waiting threads into its group.
+/// no group at work becomes the leader of one, and takes the waiting threads into it.
 ///
 /// The queue has no thread of its own. A lone thread leads immediately, so a single client is never slower.
 final class GroupQueue<Work>: @unchecked Sendable {
     struct Limits {
         /// The maximum number of groups at the same time.
         var leaders = 1
+        /// A group begins when the work of the one before it ends. If that one waits for a lock, a group also begins
+        /// for a member that has waited for this time.
+        var stall = Duration.milliseconds(100)
         /// The maximum number of purchases in a group. A larger member forms a group of its own.
         var weight = 256
         /// The number of turns in a round, in which each account gets at most one. The limit keeps an account from
@@ -24,7 +27,7 @@ final class GroupQueue<Work>: @unchecked Sendable {
         var turns = 64
         /// The time during which a group takes members.
         var time = Duration.milliseconds(20)
-        /// The maximum time that a member waits for a leader to take it.
+        /// The time that a member waits for a leader to take it, or up to a `stall` longer.
         var patience = Duration.seconds(5)
         /// The maximum time that a member waits for its answer. Its work may still be done afterwards.
         var answerTime = Duration.seconds(15)
@@ -35,9 +38,11 @@ final class GroupQueue<Work>: @unchecked Sendable {
     /// The state below is guarded by the monitor.
     private var waiting: [GroupMember<Work>] = []
     private var leaders = 0
+    /// The leader of the last group, and when it began; `nil` if its work has ended.
+    private var worker: (leader: GroupMember<Work>, since: ContinuousClock.Instant)?
     /// The accounts that had their turn in this round. Work without an account isn't limited, and keeps its position.
     private var served: Set<UTF8Bytes> = []
-    /// Whether the last leader's work exceeded the size of a group. If so, a smaller one is next.
+    /// Whether the work of the last leader exceeds the size of a group. If so, a smaller one is next.
     private var wasLarge = false
 
     init(_ limits: Limits = Limits()) { self.limits = limits }
@@ -54,29 +59,48 @@ final class GroupQueue<Work>: @unchecked Sendable {
     ) throws(LedgerError) {
         let member = GroupMember(work, share)
         let isLeader = monitor.locked {
-            guard leaders < limits.leaders else {
+            guard canLead else {
                 waiting.append(member)
                 return false
             }
-            leaders += 1
+            begin(member)
             return true
         }
         if !isLeader {
-            guard try member.waitToLead(limits) else { return }
+            guard try member.waitToLead(limits, stalled: { monitor.locked { promoteNext() } }) else { return }
         }
-        lead(CommitGroup(self, member, until: ContinuousClock.now + limits.time))
-        passOn(after: member)
+        let group = CommitGroup(self, member, until: ContinuousClock.now + limits.time)
+        lead(group)
+        group.endWork()
+        monitor.locked {
+            leaders -= 1
+            promoteNext()
+        }
         try member.result()
     }
 
-    /// Makes the next member the leader.
-    private func passOn(after member: GroupMember<Work>) {
+    private var canLead: Bool {
+        leaders < limits.leaders && worker.map { ContinuousClock.now - $0.since >= limits.stall } ?? true
+    }
+
+    private func begin(_ leader: GroupMember<Work>) {
+        leaders += 1
+        worker = (leader, .now)
+        wasLarge = leader.weight > limits.weight
+    }
+
+    /// Lets the next group begin.
+    fileprivate func endWork(ledBy member: GroupMember<Work>) {
         monitor.locked {
-            wasLarge = member.weight > limits.weight
-            while let next = (wasLarge ? take(limits.weight) : nil) ?? take(.max) {
-                if next.promote() { return }
-            }
-            leaders -= 1
+            if worker?.leader === member { worker = nil }
+            promoteNext()
+        }
+    }
+
+    /// Makes the next member a leader. Call it within the monitor.
+    private func promoteNext() {
+        while canLead, let next = (wasLarge ? take(limits.weight) : nil) ?? take(.max) {
+            if next.promote() { begin(next) }
         }
     }
 
@@ -102,14 +126,15 @@ final class GroupQueue<Work>: @unchecked Sendable {
 /// The members whose work one thread does together, usually with one commit.
 final class CommitGroup<Work> {
     private let queue: GroupQueue<Work>
+    private let leader: GroupMember<Work>
     private var first: GroupMember<Work>?
+    private var isAtWork = true
     fileprivate private(set) var weight = 0
     fileprivate let end: ContinuousClock.Instant
 
     fileprivate init(_ queue: GroupQueue<Work>, _ leader: GroupMember<Work>, until end: ContinuousClock.Instant) {
-        self.queue = queue
+        (self.queue, self.leader, self.end) = (queue, leader, end)
         first = leader
-        self.end = end
     }
 
     /// Returns the next member, the leader first, or `nil` if none is waiting or the group has reached a limit.
@@ -118,6 +143,14 @@ final class CommitGroup<Work> {
         first = nil
         weight += member?.weight ?? 0
         return member
+    }
+
+    /// Lets another group begin. The leader can call it when it has taken all members and its first commit begins;
+    /// otherwise it is called when all is done.
+    func endWork() {
+        guard isAtWork else { return }
+        isAtWork = false
+        queue.endWork(ledBy: leader)
     }
 }
 
@@ -173,21 +206,34 @@ final class GroupMember<Work>: @unchecked Sendable {
         return isThere
     }
 
-    fileprivate func waitToLead(_ limits: GroupQueue<Work>.Limits) throws(LedgerError) -> Bool {
-        let turn = Monitor.Deadline(after: limits.patience)
+    /// - Parameter stalled: Called each time that it has waited for a stall.
+    /// - Returns: Whether it leads.
+    fileprivate func waitToLead(
+        _ limits: GroupQueue<Work>.Limits, stalled: () -> Void
+    ) throws(LedgerError) -> Bool {
+        let end = ContinuousClock.now + limits.patience
         let answer = Monitor.Deadline(after: limits.answerTime)
-        return try monitor.locked { () throws(LedgerError) in
-            while true {
-                switch state {
-                case .leading: return true
-                case .done(let error?): throw error
-                case .done: return false
-                case .waiting, .gone:
-                    if !monitor.wait(until: turn), case .waiting = state { throw leave("all connections are in use") }
-                case .taken:
-                    if !monitor.wait(until: answer), case .taken = state { throw leave("the database does not answer") }
+        while true {
+            let turn = Monitor.Deadline(after: min(limits.stall, limits.patience))
+            let isLeader = try monitor.locked { () throws(LedgerError) -> Bool? in
+                while true {
+                    switch state {
+                    case .leading: return true
+                    case .done(let error?): throw error
+                    case .done: return false
+                    case .waiting, .gone:
+                        if monitor.wait(until: turn) { continue }
+                        guard case .waiting = state, ContinuousClock.now >= end else { return nil }
+                        throw leave("all connections are in use")
+                    case .taken:
+                        if !monitor.wait(until: answer), case .taken = state {
+                            throw leave("the database does not answer")
+                        }
+                    }
                 }
             }
+            if let isLeader { return isLeader }
+            stalled()
         }
     }
 

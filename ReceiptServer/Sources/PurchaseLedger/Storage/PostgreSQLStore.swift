@@ -39,9 +39,8 @@ struct PostgreSQLStore: LedgerStore {
         let uri = Self.withDefault("connect_timeout", "5", in: uri)
         self.uri = uri
         self.patience = patience
-        // While one group is written, another waits for the disk. More groups would each be smaller and cost as much.
-        // This also leaves connections for other writers.
-        groups = GroupQueue(GroupQueue.Limits(leaders: max(1, connections / 4)))
+        // While groups wait for the disk, the next is decided. Half of the connections are left for other writers.
+        groups = GroupQueue(GroupQueue.Limits(leaders: max(1, connections / 2)))
         let make = { @Sendable () throws(LedgerError) in try PostgreSQLConnection(uri: uri) }
         writers = ConnectionPool(limit: connections, make: make)
         readers = ConnectionPool(limit: connections, make: make)
@@ -71,7 +70,8 @@ struct PostgreSQLStore: LedgerStore {
         if together.count > 1 {
             do throws(LedgerError) {
                 let answers = try transaction(writers, .write) { (connection) throws(LedgerError) in
-                    try written(RedemptionRequest.answer(together.map(\.pending.request), connection))
+                    let answers = try RedemptionRequest.answer(together.map(\.pending.request), connection)
+                    return written(answers, group)
                 }
                 GroupPoint.committed.pass()
                 for ((member, pending), answer) in zip(together, answers) {
@@ -93,7 +93,8 @@ struct PostgreSQLStore: LedgerStore {
             guard let pending = member.take() else { continue }
             do throws(LedgerError) {
                 pending.answer = try repeating(writers, .write) { (connection) throws(LedgerError) in
-                    try written(RedemptionRequest.answer([pending.request], connection)[0])
+                    let answer = try RedemptionRequest.answer([pending.request], connection)[0]
+                    return written(answer, group)
                 }
                 GroupPoint.committed.pass()
                 member.finish(nil)
@@ -103,8 +104,9 @@ struct PostgreSQLStore: LedgerStore {
         }
     }
 
-    private func written<Answer>(_ answer: Answer) -> Answer {
+    private func written<Answer>(_ answer: Answer, _ group: CommitGroup<PendingRedemption>) -> Answer {
         GroupPoint.written.pass()
+        group.endWork()
         return answer
     }
 
