@@ -270,7 +270,7 @@ package struct LedgerRoutes: Sendable {
                 throw RequestFault.environment
             }
             environment = asked
-        } else if let onlyEnvironment {
+        } else if let onlyEnvironment = verifier.policy.onlyEnvironment {
             environment = onlyEnvironment
         }
         let consumables = request.queryItem("consumables") ?? "true"
@@ -285,16 +285,11 @@ package struct LedgerRoutes: Sendable {
         return Response(body: json)
     }
 
-    /// The environment of the server, if it has only one.
-    private var onlyEnvironment: AppStoreEnvironment? {
-        verifier.policy.acceptedEnvironments.count == 1 ? verifier.policy.acceptedEnvironments.first : nil
-    }
-
     private func transfer(_ request: Request) throws -> Response {
         let asked = try TransferRequest(request.body.span)
         // The same id can belong to different purchases in the two environments.
-        let environment = asked.environment ?? (asked.transactionID == nil ? nil : onlyEnvironment)
-        if asked.transactionID != nil, environment == nil { throw RequestFault.environment }
+        let environment =
+            try asked.environment ?? (asked.transactionID == nil ? nil : verifier.policy.environment(nil))
         let count = try ledger.transfer(
             from: request.parameters[0], to: asked.to, transactionID: asked.transactionID, in: environment,
             movesTokens: asked.movesTokens, reason: asked.reason, at: clock())

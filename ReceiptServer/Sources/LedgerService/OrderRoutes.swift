@@ -24,22 +24,10 @@ struct OrderRoutes: Sendable {
     }
 
     func make(_ asked: OrderRequest) throws -> Response {
-        let environments = accepted.acceptedEnvironments
-        let environment = asked.environment ?? (environments.count == 1 ? environments.first : nil) ?? .production
-        guard environments.contains(environment) else {
-            throw RequestFault.invalid("'environment' is none of the server's")
-        }
-        let bundleIDs = accepted.bundleIDs?.map(UTF8Bytes.init)
-        let only = bundleIDs?.count == 1 ? bundleIDs?.first?.string : nil
-        guard let bundleID = asked.bundleID ?? only else {
-            throw RequestFault.invalid("'bundle_id' is required: the server has not one app")
-        }
-        guard bundleIDs?.contains(UTF8Bytes(bundleID)) ?? true else {
-            throw RequestFault.invalid("'bundle_id' is none of the server's")
-        }
+        let environment = try accepted.environment(asked.environment ?? accepted.onlyEnvironment ?? .production)
         let order = try ledger.placeOrder(
-            for: asked.account, productID: asked.productID, bundleID: bundleID, in: environment,
-            idempotencyKey: asked.idempotencyKey, shopOrderID: asked.shopOrderID, at: clock())
+            for: asked.account, productID: asked.productID, bundleID: accepted.bundleID(asked.bundleID),
+            in: environment, idempotencyKey: asked.idempotencyKey, shopOrderID: asked.shopOrderID, at: clock())
         return response(order, withTransaction: false)
     }
 

@@ -52,10 +52,7 @@ struct SupportRoutes: Sendable {
 
     func adjust(_ request: Request) throws -> Response {
         let asked = try AdjustRequest(request.body.span)
-        let environment = asked.environment ?? accepted.onlyEnvironment
-        guard let environment, accepted.acceptedEnvironments.contains(environment) else {
-            throw RequestFault.environment
-        }
+        let environment = try accepted.environment(asked.environment)
         let bundleID = try accepted.bundleID(asked.bundleID)
         let change: Adjustment.Change
         if let transactionID = asked.transactionID {

@@ -149,7 +149,7 @@ struct AskAppleFile: Sendable {
             let bundleID = try required(.bundleID)
             let (keyID, issuerID, keyFile) = (try required(.keyID), try required(.issuerID), try required(.keyFile))
             let policy = verifier.policy
-            guard policy.bundleIDs?.contains(where: { $0.hasSameBytes(as: bundleID) }) ?? true else { throw .otherApp }
+            guard policy.accepts(bundleID: bundleID) else { throw .otherApp }
             let accepted = ([.production, .sandbox] as [AppStoreEnvironment]).filter(
                 policy.acceptedEnvironments.contains)
             guard environments?.allSatisfy(accepted.contains) ?? !accepted.isEmpty else { throw .otherEnvironment }

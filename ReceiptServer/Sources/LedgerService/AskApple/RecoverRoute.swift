@@ -19,9 +19,7 @@ struct RecoverRoute: Sendable {
         let asked = try RecoverRequest(request.body.span)
         if let account = asked.account { try LedgerText.check(account, "account") }
         // The same id can belong to different purchases in the two environments.
-        guard let environment = asked.environment ?? accepted.onlyEnvironment,
-            accepted.acceptedEnvironments.contains(environment)
-        else { throw RequestFault.environment }
+        let environment = try accepted.environment(asked.environment)
         let now = clock()
         // Read before Apple is queried: if the account is deleted meanwhile, its attempt isn't recorded.
         let floor = attempts?.lastFloor

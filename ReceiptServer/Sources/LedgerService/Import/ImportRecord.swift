@@ -141,20 +141,19 @@ struct ImportRecord {
     private func spent(
         _ account: String, _ policy: VerificationPolicy, _ dates: ImportDate
     ) throws(Fault) -> SpentTransaction {
-        let environments = policy.acceptedEnvironments
-        let only = environments.count == 1 ? environments.first : nil
-        let environment = try text(.environment).map { (text) throws(Fault) in
+        let named = try text(.environment).map { (text) throws(Fault) in
             guard let environment = AppStoreEnvironment(rawValue: text) else {
                 throw Fault(message: "'environment' must be 'production' or 'sandbox', and is \(text.quoted)")
             }
             return environment
         }
-        guard let environment = environment ?? only else { throw Fault(message: "'environment' is missing") }
-        let bundleIDs = policy.bundleIDs?.map(UTF8Bytes.init)
-        guard let bundleID = text(.bundleID) ?? (bundleIDs?.count == 1 ? bundleIDs?.first?.string : nil) else {
+        guard let environment = named ?? policy.onlyEnvironment else {
+            throw Fault(message: "'environment' is missing")
+        }
+        guard let bundleID = text(.bundleID) ?? policy.onlyBundleID else {
             throw Fault(message: "'bundle_id' is missing")
         }
-        guard environments.contains(environment), bundleIDs?.contains(UTF8Bytes(bundleID)) ?? true else {
+        guard policy.acceptedEnvironments.contains(environment), policy.accepts(bundleID: bundleID) else {
             throw Fault(message: "the app or the environment is none of --bundle-id and --environment")
         }
         let transactionID = try id(.transactionID, environment, isOptional: false) ?? ""
