@@ -3,7 +3,7 @@ import Foundation
 /// How much of its work a long test does, by the table `Tests/samples.tsv`, and the seed that chooses which part.
 public enum Sampling {
     /// The columns of the table.
-    public enum Extent: String, Sendable { case sample, all, long }
+    public enum Extent: String, Sendable { case quick, sample, all, long }
 
     /// The column of this run, which `RECEIPT_EXTENT` names.
     public static let extent: Extent = {
@@ -14,11 +14,15 @@ public enum Sampling {
         return extent
     }()
 
+    /// Whether tests run that take seconds even if they do a small part of their work: most wait for a timeout or a
+    /// process.
+    public static let runsSlowTests = extent != .quick
+
     /// The seed of this run: `RECEIPT_SEED`, or a new one. It is printed, so that a run can be repeated.
     public static let seed: UInt64 = {
         let named = ProcessInfo.processInfo.environment["RECEIPT_SEED"].flatMap { UInt64($0) }
         let seed = named ?? .random(in: .min ... .max)
-        print("samples: seed \(seed)")
+        print("samples: RECEIPT_EXTENT=\(extent) RECEIPT_SEED=\(seed)")
         return seed
     }()
 

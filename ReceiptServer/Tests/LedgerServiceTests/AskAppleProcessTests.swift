@@ -92,7 +92,8 @@ import TrialSupport
         for server in servers { #expect(server.terminate() == 0) }
     }
 
-    @Test func `a key that Apple refuses stops the inquiries, and SIGHUP reads the next one`() throws {
+    @Test(.enabled(if: Sampling.runsSlowTests))
+    func `a key that Apple refuses stops the inquiries, and SIGHUP reads the next one`() throws {
         let shop = try AppleShop()
         let ledger = try shop.ledger(shop.path("ledger.db"), isNew: true)
         _ = try sell(4, shop, ledger)

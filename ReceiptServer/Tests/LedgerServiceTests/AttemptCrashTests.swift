@@ -1,6 +1,7 @@
 import Foundation
 import LedgerTestSupport
 @testable import PurchaseLedger
+import Sampling
 import Testing
 import TrialSupport
 
@@ -11,7 +12,7 @@ import TrialSupport
     private static let stores = PostgreSQLServer.binaries == nil ? ["sqlite"] : ["sqlite", "postgreSQL"]
 
     /// - Parameter isKilled: Otherwise it is asked to stop.
-    @Test(arguments: stores, [true, false])
+    @Test(.enabled(if: Sampling.runsSlowTests), arguments: stores, [true, false])
     func `a server that is killed loses no grant, and the attempts of the last second alone; one that stops loses none`(
         _ store: String, isKilled: Bool
     ) throws {

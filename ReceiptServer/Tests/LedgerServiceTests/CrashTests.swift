@@ -30,7 +30,9 @@ import TrialSupport
     }
 
     /// 16 clients: it is also killed between two members of a group, before and after their commit.
-    @Test(arguments: PostgreSQLServer.binaries == nil ? ["sqlite"] : ["sqlite", "postgreSQL"])
+    @Test(
+        .enabled(if: Sampling.runsSlowTests),
+        arguments: PostgreSQLServer.binaries == nil ? ["sqlite"] : ["sqlite", "postgreSQL"])
     func `a server that is killed under load loses no acknowledged grant, and grants none twice`(
         _ store: String
     ) throws {
@@ -250,7 +252,8 @@ import TrialSupport
         server.kill()
     }
 
-    @Test func `a file of tokens that blocks stops neither requests nor the end`() throws {
+    @Test(.enabled(if: Sampling.runsSlowTests))
+    func `a file of tokens that blocks stops neither requests nor the end`() throws {
         let server = try LedgerProcess(evidence, file)
         let client = try Client(port: server.port)
         let tokens = evidence.path("tokens")

@@ -4,6 +4,7 @@ import HTTPService
 @testable import LedgerService
 import LedgerTestSupport
 @testable import PurchaseLedger
+import Sampling
 import Testing
 import TrialSupport
 
@@ -219,7 +220,9 @@ struct LedgerImportTests {
     }
 
     /// Each of these could make a reader look for the other mark through the whole file.
-    @Test(arguments: ["\"x", "x,\"\"\"y", "\"\"\"", "\"x\\\"", "\\\"y", "x,\"\\\"\"\""])
+    @Test(
+        .enabled(if: Sampling.runsSlowTests),
+        arguments: ["\"x", "x,\"\"\"y", "\"\"\"", "\"x\\\"", "\\\"y", "x,\"\\\"\"\""])
     func `quotation marks that are not closed take linear time`(line: String) throws {
         func seconds(_ count: Int) throws -> Duration {
             let file = try write("account,token\n" + String(repeating: line + "\n", count: count))
@@ -488,7 +491,8 @@ struct LedgerImportTests {
         return process.wait()
     }
 
-    @Test func `an interrupted import goes on only with what it has read`() throws {
+    @Test(.enabled(if: Sampling.runsSlowTests))
+    func `an interrupted import goes on only with what it has read`() throws {
         var lines = Self.tokenLines(40_000)
         let file = try write(lines.joined(separator: "\n"))
         _ = try kill(file, by: SIGKILL)
@@ -514,7 +518,8 @@ struct LedgerImportTests {
         #expect(try runs().map { $0["state"] as? String } == ["complete", "complete", "restarted"])
     }
 
-    @Test func `an interrupted import goes on although what it has not read has changed`() throws {
+    @Test(.enabled(if: Sampling.runsSlowTests))
+    func `an interrupted import goes on although what it has not read has changed`() throws {
         var lines = Self.tokenLines(40_000)
         let file = try write(lines.joined(separator: "\n"))
         _ = try kill(file, by: SIGKILL)
@@ -526,7 +531,7 @@ struct LedgerImportTests {
         #expect(try runs().count == 1)
     }
 
-    @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
+    @Test(.enabled(if: Sampling.runsSlowTests), arguments: [SIGINT, SIGTERM, SIGHUP])
     func `an import that a signal ends leaves a complete file`(signal: Int32) throws {
         let file = try write(Self.tokenLines(200_000).joined(separator: "\n"))
         // Nobody else has the ledger open.
@@ -550,7 +555,8 @@ struct LedgerImportTests {
         #expect(!FileManager.default.fileExists(atPath: location + "-import"))
     }
 
-    @Test func `a slow reader of the output keeps nobody from the ledger, and gets all of it after kill -9`() throws {
+    @Test(.enabled(if: Sampling.runsSlowTests))
+    func `a slow reader of the output keeps nobody from the ledger, and gets all of it after kill -9`() throws {
         let count = 10_000
         let lines = (1...count).map { #"{"account":"user \#($0)","token":"\#(Self.token)"}"# }
         let file = try write(lines.joined(separator: "\n"))
@@ -588,7 +594,8 @@ struct LedgerImportTests {
         #expect(kept == [""])
     }
 
-    @Test func `an import whose log cannot be moved into the file says so`() throws {
+    @Test(.enabled(if: Sampling.runsSlowTests))
+    func `an import whose log cannot be moved into the file says so`() throws {
         let file = try write("account,token\nanna,\(Self.token)\n")
         // Somebody reads for longer than SQLite waits.
         let (status, output, errors) = try PurchaseLedger(location).store.read { (connection) throws(LedgerError) in
@@ -610,7 +617,8 @@ struct LedgerImportTests {
         withExtendedLifetime(lock) {}
     }
 
-    @Test func `an import that was killed goes on where it was`() throws {
+    @Test(.enabled(if: Sampling.runsSlowTests))
+    func `an import that was killed goes on where it was`() throws {
         let count = 40_000
         let file = try write(Self.tokenLines(count).joined(separator: "\n"))
         _ = try kill(file, by: SIGKILL)

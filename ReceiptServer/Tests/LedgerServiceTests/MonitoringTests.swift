@@ -4,6 +4,7 @@ import AppStoreServerTesting
 import Foundation
 import LedgerTestSupport
 @testable import PurchaseLedger
+import Sampling
 import Testing
 import TrialSupport
 
@@ -86,7 +87,8 @@ import TrialSupport
         return missing
     }
 
-    @Test func `every metric, label and value of a query is in the metrics of the server`() throws {
+    @Test(.enabled(if: Sampling.runsSlowTests))
+    func `every metric, label and value of a query is in the metrics of the server`() throws {
         let scene = try Scene()
         let queries = try Self.queries()
         let missing = try missing {
@@ -138,7 +140,8 @@ import TrialSupport
 
     private static let isPrometheusInstalled = program("prometheus") != nil && program("promtool") != nil
 
-    @Test(.enabled(if: isPrometheusInstalled)) func `the alarms ring for what they say, and for nothing else`() throws {
+    @Test(.enabled(if: Sampling.runsSlowTests), .enabled(if: isPrometheusInstalled))
+    func `the alarms ring for what they say, and for nothing else`() throws {
         let promtool = try #require(Self.program("promtool"))
         for arguments in [["check", "rules", "alarms.yml"], ["test", "rules", "alarms-test.yml"]] {
             let command =
@@ -152,7 +155,7 @@ import TrialSupport
         for alarm in alarms { #expect(tests.contains("alertname=\"\(alarm)\""), "\(alarm)") }
     }
 
-    @Test(.enabled(if: isPrometheusInstalled))
+    @Test(.enabled(if: Sampling.runsSlowTests), .enabled(if: isPrometheusInstalled))
     func `Prometheus evaluates every query of the dashboard to a value, and every alarm without an error`() throws {
         let scene = try Scene()
         let configuration = """

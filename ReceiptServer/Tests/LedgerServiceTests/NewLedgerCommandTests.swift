@@ -3,6 +3,7 @@ import Foundation
 @testable import LedgerService
 import LedgerTestSupport
 @testable import PurchaseLedger
+import Sampling
 import Testing
 import TrialSupport
 
@@ -40,7 +41,7 @@ import TrialSupport
             + options
     }
 
-    @Test(arguments: stores)
+    @Test(.enabled(if: Sampling.runsSlowTests), arguments: stores)
     func `init makes a ledger once, and the log's start says which and how much it has`(_ store: String) throws {
         let location = try location(store)
         #expect(try run(server(location)).text.contains("--ledger: no-ledger: "))

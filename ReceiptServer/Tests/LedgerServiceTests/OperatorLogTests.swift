@@ -5,6 +5,7 @@ import Foundation
 import LedgerTestSupport
 @testable import PurchaseLedger
 import Reconciliation
+import Sampling
 import Testing
 import TrialSupport
 
@@ -20,7 +21,8 @@ import TrialSupport
         #expect(isForgotten)
     }
 
-    @Test func `the events that fail for one reason are one line of the log`() throws {
+    @Test(.enabled(if: Sampling.runsSlowTests))
+    func `the events that fail for one reason are one line of the log`() throws {
         let evidence = try MintedEvidence()
         defer { evidence.remove() }
         let server = try start(evidence, tokens: LedgerProcess.token, ["--webhook", "http://127.0.0.1:9/"])

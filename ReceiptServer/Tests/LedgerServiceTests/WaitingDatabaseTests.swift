@@ -1,6 +1,7 @@
 import CSQLite
 import Foundation
 import LedgerTestSupport
+import Sampling
 import Testing
 import TrialSupport
 
@@ -71,7 +72,8 @@ import TrialSupport
         }
     }
 
-    @Test func `a database that waits stops neither what needs none nor the end, and what waits gets 503`() throws {
+    @Test(.enabled(if: Sampling.runsSlowTests))
+    func `a database that waits stops neither what needs none nor the end, and what waits gets 503`() throws {
         let evidence = try Self.minted.get()
         for location in try Self.locations(evidence) { try expectOthersServed(evidence, location) }
     }

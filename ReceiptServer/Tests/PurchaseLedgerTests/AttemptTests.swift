@@ -3,6 +3,7 @@ import AppStoreReceiptTesting
 import Foundation
 import LedgerTestSupport
 @testable import PurchaseLedger
+import Sampling
 import Testing
 import TrialSupport
 
@@ -334,7 +335,7 @@ import TrialSupport
         withExtendedLifetime(location) {}
     }
 
-    @Test(arguments: Place.available)
+    @Test(.enabled(if: Sampling.runsSlowTests), arguments: Place.available)
     func `nobody removes another's evidence by sending it, too, and two accounts do not keep more than twice as much`(
         _ place: Place
     ) throws {
@@ -596,9 +597,8 @@ import TrialSupport
         func completeFile() throws(LedgerError) { try store.completeFile() }
     }
 
-    @Test func `while the database is away, no more evidence waits than there is room for, and no attempt is lost`()
-        throws
-    {
+    @Test(.enabled(if: Sampling.runsSlowTests))
+    func `while the database is away, no more evidence waits than there is room for, and no attempt is lost`() throws {
         let location = try Place.sqlite.makeLocation()
         let store = UnreliableStore(store: try LedgerLocation(location.text).open())
         let ledger = try PurchaseLedger(store, LedgerPolicy())

@@ -39,8 +39,10 @@ struct CatalogTypeTests {
         return try Minted.evidence(builder)
     }
 
+    private static let authority = Result { try TestCertificateAuthority() }
+
     private func transactionReceipt() throws -> VerifiedEvidence {
-        let authority = try TestCertificateAuthority()
+        let authority = try Self.authority.get()
         var builder = TransactionReceiptBuilder(
             bundleID: Minted.bundleID, productID: "p", transactionID: "10000000000001")
         (builder.quantity, builder.purchaseDate) = (3, day(0))

@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test(arguments: WatchedDisk.Fault.Kind.allCases)
+    @Test(.enabled(if: Sampling.runsSlowTests), arguments: WatchedDisk.Fault.Kind.allCases)
     func `a call of SQLite that fails is a true answer, or none and nothing done`(_ kind: WatchedDisk.Fault.Kind) throws
     {
         var generator = SeededGenerator("\(#function) \(kind)")
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test(arguments: WatchedDisk.Fault.Kind.allCases)
+    @Test(.enabled(if: Sampling.runsSlowTests), arguments: WatchedDisk.Fault.Kind.allCases)
     func `of a group in which a call of SQLite fails, each has a true answer`(_ kind: WatchedDisk.Fault.Kind) throws {
         var generator = SeededGenerator("\(#function) \(kind)")
         var history = PurchaseHistory(bundleID: Minted.bundleID)

@@ -3,6 +3,7 @@ import AppStoreReceiptTesting
 import Foundation
 import LedgerTestSupport
 @testable import PurchaseLedger
+import Sampling
 import Testing
 import TrialSupport
 
@@ -54,7 +55,7 @@ import TrialSupport
         }
     }
 
-    @Test(arguments: Place.available)
+    @Test(.enabled(if: Sampling.runsSlowTests), arguments: Place.available)
     func `an event at which the closure throws is delivered again, and holds up its account alone`(_ place: Place)
         throws
     {
@@ -96,7 +97,7 @@ import TrialSupport
         }
     }
 
-    @Test(arguments: Place.available)
+    @Test(.enabled(if: Sampling.runsSlowTests), arguments: Place.available)
     func `while a closure runs, nobody else is given its account's events, however long it takes`(
         _ place: Place
     ) throws {
@@ -207,7 +208,8 @@ import TrialSupport
         }
     }
 
-    @Test func `a delivery that stops keeps its event until its closure returns`() throws {
+    @Test(.enabled(if: Sampling.runsSlowTests))
+    func `a delivery that stops keeps its event until its closure returns`() throws {
         let location = try Place.sqlite.makeLocation()
         let ledgers = try (0..<2).map { _ in try PurchaseLedger(location.text) }
         var history = PurchaseHistory(bundleID: Minted.bundleID)
@@ -302,7 +304,8 @@ import TrialSupport
         }
     }
 
-    @Test func `calls that wait in tasks leave Swift's threads free`() async {
+    @Test(.enabled(if: Sampling.runsSlowTests))
+    func `calls that wait in tasks leave Swift's threads free`() async {
         await #expect(processExitsWith: .success) {
             let location = try Place.sqlite.makeLocation()
             let ledger = try await PurchaseLedger(location.text)

@@ -3,6 +3,7 @@ import AppStoreReceiptTesting
 import Foundation
 import LedgerTestSupport
 @testable import PurchaseLedger
+import Sampling
 import Testing
 import TrialSupport
 
@@ -92,7 +93,7 @@ import TrialSupport
         }
     }
 
-    @Test(arguments: Place.available)
+    @Test(.enabled(if: Sampling.runsSlowTests), arguments: Place.available)
     func `nothing overtakes a request for a refund at which the closure threw`(_ place: Place) throws {
         var history = PurchaseHistory(bundleID: Minted.bundleID)
         let coins = history.buyConsumable("coins", at: day(0))

@@ -4,6 +4,7 @@ import Foundation
 import LedgerTestSupport
 import LibcryptoHandles
 @testable import PurchaseLedger
+import Sampling
 import Synchronization
 import Testing
 import TrialSupport
@@ -62,7 +63,7 @@ import TrialSupport
         }
     }
 
-    @Test(arguments: Place.available)
+    @Test(.enabled(if: Sampling.runsSlowTests), arguments: Place.available)
     func `an event that fails is sent again, and the account's next events wait for it`(_ place: Place) throws {
         try place.withLedger { ledger in
             try redeem(ledger, ["anna", "anna", "ben"])
@@ -84,7 +85,7 @@ import TrialSupport
         }
     }
 
-    @Test(arguments: Place.available)
+    @Test(.enabled(if: Sampling.runsSlowTests), arguments: Place.available)
     func `accounts whose events are slow hold up no others`(_ place: Place) throws {
         try place.withLedger { ledger in
             let slow = (0..<10).map { "slow \($0)" }
@@ -289,7 +290,8 @@ import TrialSupport
         _ = senders.stop()
     }
 
-    @Test func `a receiver that does not answer within five seconds has not taken the event`() throws {
+    @Test(.enabled(if: Sampling.runsSlowTests))
+    func `a receiver that does not answer within five seconds has not taken the event`() throws {
         let receiver = try WebhookReceiver { _ in
             sleep(UInt32(WebhookClient.timeLimit) + 1)
             return 200

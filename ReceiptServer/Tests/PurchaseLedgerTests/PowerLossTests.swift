@@ -100,9 +100,8 @@ import Testing
         return states[count...min(count + 1, answered.count)].contains(contents)
     }
 
-    @Test func `what was answered is there after a cut: grants one by one, from the making of the file to its end`()
-        throws
-    {
+    @Test(.enabled(if: Sampling.runsSlowTests))
+    func `what was answered is there after a cut: grants one by one, from the making of the file to its end`() throws {
         var cuts = Cuts(SeededGenerator())
         let acts = try Self.acts.get()
         let folder = try TemporaryFolder()
@@ -206,7 +205,7 @@ import Testing
         print("power loss: groups: \(cuts.stateCount) states; \(coins.count) grants with \(syncs) syncs")
     }
 
-    @Test(arguments: 1..<Schema.versions(.sqlite).count)
+    @Test(.enabled(if: Sampling.runsSlowTests), arguments: 1..<Schema.versions(.sqlite).count)
     func `a cut while tables are changed loses nothing, and the next start changes the rest`(
         _ version: Int
     ) throws {

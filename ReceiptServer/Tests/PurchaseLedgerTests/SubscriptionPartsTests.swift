@@ -2,6 +2,7 @@
 import AppStoreReceiptTesting
 @testable import LedgerCore
 @testable import PurchaseLedger
+import Sampling
 import StrictText
 import Testing
 
@@ -41,7 +42,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.available, [false, true])
+    @Test(.enabled(if: Sampling.runsSlowTests), arguments: Place.available, [false, true])
     func `a repeat and a renewal cost the same in a subscription of 30 and of 400 periods`(
         _ place: Place, usesTokens: Bool
     ) throws {
