@@ -144,7 +144,7 @@ extension LedgerDecision {
         for lineage in lineages.with(numbers) where lineage.owner != nil && !lineage.isOfMember {
             let areTokensNoted =
                 unreported.map { !$0.contains(lineage.id) } ?? lineage.division?.areTokensNoted ?? false
-            if let division = lineage.division, division.rows == nil {
+            if let division = lineage.division, division.periods == nil {
                 lineages.byID[lineage.id]?.division?.areTokensNoted = areTokensNoted
                 continue
             }

@@ -2,10 +2,18 @@ package import AppStoreReceipt
 package import StrictText
 
 /// A part of a large subscription.
-package struct SubscriptionPart: Equatable, Sendable {
-    /// Milliseconds since 1970. No other part of the subscription has any of them.
+package struct SubscriptionPart: Sendable {
+    /// The transactions with a line item, or one that has none.
+    package struct Period: Sendable {
+        /// Milliseconds since 1970.
+        var span: Range<Int64>
+        let lineItem: UTF8Bytes?
+        var transactions: [TransactionKey]
+    }
+
+    /// Milliseconds since 1970. No other part of the subscription overlaps it.
     var span: Range<Int64>
-    var transactions: [TransactionKey]
+    var periods: [Period]
 }
 
 /// A subscription, divided where no period crosses: each part is decided as if the others did not exist.
@@ -18,38 +26,34 @@ package struct SubscriptionParts: Sendable {
     let original: UTF8Bytes
     /// Ordered by date.
     let parts: [SubscriptionPart]
-    let lineItems: [TransactionKey: UTF8Bytes]
 
     /// Returns `nil` for what is not divided: other purchases, subscriptions that were migrated, and evidence that
     /// contradicts itself.
     package init?(_ variants: [TransactionKey: [Lineage.Variant]]) {
-        var periods: [SubscriptionPart] = []
+        var periods: [SubscriptionPart.Period] = []
         var byLineItem: [UTF8Bytes: Int] = [:]
-        var lineItems: [TransactionKey: UTF8Bytes] = [:]
         var original: UTF8Bytes?
         for (key, known) in variants {
             guard let period = SubscriptionPeriod(known.map(\.purchase)), period.original == original ?? period.original
             else { return nil }
             original = period.original
-            lineItems[key] = period.lineItem
             if let index = period.lineItem.flatMap({ byLineItem[$0] }) {
                 periods[index].span = periods[index].span.joined(with: period.span)
                 periods[index].transactions.append(key)
             } else {
                 if let item = period.lineItem { byLineItem[item] = periods.count }
-                periods.append(SubscriptionPart(span: period.span, transactions: [key]))
+                periods.append(.init(span: period.span, lineItem: period.lineItem, transactions: [key]))
             }
         }
         guard let original else { return nil }
         self.original = original
-        self.lineItems = lineItems
         var parts: [SubscriptionPart] = []
         for period in periods.sorted(by: { $0.span.lowerBound < $1.span.lowerBound }) {
             if let last = parts.last, period.span.lowerBound < last.span.upperBound {
                 parts[parts.count - 1].span = last.span.joined(with: period.span)
-                parts[parts.count - 1].transactions += period.transactions
+                parts[parts.count - 1].periods.append(period)
             } else {
-                parts.append(period)
+                parts.append(SubscriptionPart(span: period.span, periods: [period]))
             }
         }
         self.parts = parts

@@ -70,12 +70,12 @@ import Testing
         lineage.division = Division(original: UTF8Bytes("1"), areTokensNoted: !areTokensNoted, nil)
         let holder = account.map { TokenHolder(account: $0, isRetired: $0 == "deleted-1") }
         let division = try #require(settled(lineage, holder: holder).0.division)
-        #expect(division.rows == nil && division.areTokensNoted == areTokensNoted)
+        #expect(division.periods == nil && division.areTokensNoted == areTokensNoted)
     }
 
     @Test func `a division of which nothing was loaded stays as it is`() throws {
         var lineage = try lineage(0)
-        lineage.division = Division(original: UTF8Bytes("1"), areTokensNoted: true, Division.Rows())
+        lineage.division = Division(original: UTF8Bytes("1"), areTokensNoted: true, [:])
         let (settled, undivided) = try settled(lineage)
         #expect(settled.division != nil && undivided.isEmpty)
     }

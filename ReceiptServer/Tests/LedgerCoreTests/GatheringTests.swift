@@ -148,7 +148,7 @@ import Testing
     ) {
         let known = ["1", "2", "3", "4", "6"].map { purchase($0, of: "1") }
         var left = lineage(1, known, owner: "buyer", basis: basis)
-        left.division = Division(original: UTF8Bytes("1"), areTokensNoted: true, Division.Rows())
+        left.division = Division(original: UTF8Bytes("1"), areTokensNoted: true, [:])
         // Another account's, one without evidence, and one that an operator took back stay.
         for (id, account) in [("1", "buyer"), ("2", "buyer"), ("3", "buyer"), ("4", "carl"), ("5", "buyer")] {
             left.grants[key(id)] = Grant(transaction: key(id), account: account, productID: "team", quantity: 1)

@@ -330,7 +330,7 @@ import Testing
             builder.appAccountToken = token.description
             let submission = Submission(try Minted.evidence(builder))
             var lineage = Lineage(id: 1)
-            lineage.division = Division(original: UTF8Bytes(original), areTokensNoted: true, Division.Rows())
+            lineage.division = Division(original: UTF8Bytes(original), areTokensNoted: true, [:])
             lineage.owner = Lineage.Ownership(account: "anna", claimedAt: day(0), order: .number(1), basis: .lasting)
             var lineages = Lineages()
             lineages.byID[1] = lineage
@@ -344,7 +344,7 @@ import Testing
         for (forSale, isWaiting) in [(nil, false), (["other"], true)] as [([String]?, Bool)] {
             let division = try #require(decided(forSale: forSale).byID[1]?.division)
             #expect(!division.areTokensNoted)
-            let changes = division.rows?.parts.values.map(\.changesAt)
+            let changes = division.periods?.values.map(\.changesAt)
             #expect((changes == [Instant.distantPast.millisecondsSince1970]) == isWaiting)
         }
         let contradicted = try decided("9")

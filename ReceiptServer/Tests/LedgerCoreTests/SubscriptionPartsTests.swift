@@ -6,6 +6,10 @@ import SeededRandom
 import StrictText
 import Testing
 
+extension SubscriptionPart {
+    fileprivate var transactions: [TransactionKey] { periods.flatMap(\.transactions) }
+}
+
 /// The parts of large subscriptions.
 @Suite struct SubscriptionPartsTests {
     @Test func `the parts of a subscription decide what the whole decides`() throws {
@@ -111,8 +115,8 @@ import Testing
         ) throws -> Instant? {
             var period = period(days, "1")
             if let refunded { period.revocation = .revoked(.init(date: day(refunded))) }
-            let rows = try #require(try decided([period], forSale: forSale, at: day(10))?.rows)
-            return rows.parts.values.first?.changesAt.map(Instant.init(millisecondsSince1970:))
+            let periods = try #require(try decided([period], forSale: forSale, at: day(10))?.periods)
+            return periods.values.first?.changesAt.map(Instant.init(millisecondsSince1970:))
         }
         #expect(try change(0..<30) == nil && change(0..<5) == nil)
         #expect(try change(0..<30, refunded: 20) == day(20))

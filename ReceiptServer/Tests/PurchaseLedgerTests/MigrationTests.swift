@@ -149,6 +149,42 @@ import Testing
         withExtendedLifetime(location) {}
     }
 
+    @Test(arguments: Place.available)
+    func `the periods of a divided subscription get the ends of their parts`(_ place: Place) throws {
+        let location = try place.makeEmptyLocation()
+        let store = try LedgerLocation(location.text).open(.creating)
+        try Self.makeLedger(ofVersion: 9, in: store)
+        try store.migrate { (connection) throws(LedgerError) in
+            for lineage in [1000, 1001] {
+                try connection.run(
+                    "INSERT INTO parts VALUES (\(lineage), 0, 60, NULL), (\(lineage), 60, 90, \(lineage))")
+            }
+            try connection.run(
+                """
+                INSERT INTO periods VALUES ('production', 'app', '1', 1000, 0, 'item'),
+                    ('production', 'app', '2', 1000, 0, NULL), ('production', 'app', '3', 1000, 60, NULL),
+                    ('production', 'app', '4', 1001, 60, NULL)
+                """)
+        }
+        let ledger = try PurchaseLedger(location.text)
+        let periods = try ledger.store.read { (connection) throws(LedgerError) in
+            try Division.Period.byTransaction(
+                connection.run([1000, 1001].map { Division.Period.query($0, parts: nil, .sqlite) }).flatMap(\.self))
+        }
+        func period(_ part: Int64, _ end: Int64, _ lineItem: String?, changing: Int64?) -> Division.Period {
+            Division.Period(
+                part: part, end: end, lineItem: lineItem.map(UTF8Bytes.init), changesAt: changing)
+        }
+        let key = TransactionKey(environment: .production, bundleID: "app", transactionID: "1")
+        #expect(
+            periods == [
+                key: period(0, 60, "item", changing: nil), key.sibling("2"): period(0, 60, nil, changing: nil),
+                key.sibling("3"): period(60, 90, nil, changing: 1000),
+                key.sibling("4"): period(60, 90, nil, changing: 1001),
+            ])
+        withExtendedLifetime(location) {}
+    }
+
     @Test(.enabled(if: PostgreSQLServer.binaries != nil))
     func `a migration has more time than PostgreSQL and its client give a request`() throws {
         let store = try LedgerLocation(PostgreSQLServer.shared.get().makeDatabase()).open()

@@ -249,6 +249,23 @@ import Testing
         }
     }
 
+    @Test(arguments: Place.available)
+    func `a transaction that is a member's leaves the parts of the subscription`(_ place: Place) throws {
+        try place.withLedger(Self.smallLimit) { ledger in
+            let (history, periods) = Self.history(4)
+            let receipt = try Minted.evidence(history.receipt(signedAt: day(22), of: periods))
+            for _ in 0..<2 { _ = try ledger.redeem(receipt, for: "anna", at: day(22)) }
+            #expect(try Self.dividedCount(ledger) == 1)
+            var builder = try #require(history.transaction(periods[1], signedAt: day(23)))
+            builder.ownershipType = .assigned
+            let evidence = try Minted.evidence(builder)
+            _ = try ledger.redeem(evidence, for: "ben", at: day(23))
+            _ = try ledger.redeem(receipt, for: "anna", at: day(23))
+            #expect(try Self.dividedCount(ledger) == 1)
+            try ledger.expectKeptDecisions(receipt, at: day(23))
+        }
+    }
+
     static let lastDate: Int64 = 1 << 52
 
     @Test(
@@ -274,10 +291,6 @@ extension PurchaseLedger {
     ///
     /// - Parameter evidence: What was submitted last.
     func expectKeptDecisions(_ evidence: VerifiedEvidence, at now: Instant) throws {
-        struct Kept: Hashable {
-            let transaction: TransactionKey
-            let part: Range<Int64>
-        }
         var whole = policy
         whole.wholeLineageLimit = .max
         let wholePolicy = whole
@@ -287,27 +300,19 @@ extension PurchaseLedger {
                     let lineage = try row.integer(0)
                     let evidence = try connection.lineages([lineage]).first?.evidence ?? [:]
                     let computed = SubscriptionParts(evidence)?.parts ?? []
-                    let rows = try connection.run(
-                        """
-                        SELECT environment, bundle_id, transaction_id, begins_at, ends_at FROM periods
-                        JOIN parts ON parts.family_id = periods.family_id AND parts.begins_at = periods.part
-                        WHERE periods.family_id = $1
-                        """, [.integer(lineage)])
-                    let kept = try rows.map { (row) throws(LedgerError) in
-                        Kept(
-                            transaction: TransactionKey(
-                                environment: AppStoreEnvironment(rawValue: try row.text(0)) ?? .production,
-                                bundleID: try row.text(1), transactionID: try row.text(2)),
-                            part: try row.integer(3)..<row.integer(4))
+                    let kept = try Division.Period.byTransaction(
+                        connection.run([Division.Period.query(lineage, parts: nil, connection.dialect)])[0])
+                    #expect(kept.count == evidence.count)
+                    for part in computed {
+                        for period in part.periods {
+                            for row in period.transactions.map({ kept[$0] }) {
+                                #expect(row?.part == part.span.lowerBound && row?.lineItem == period.lineItem)
+                                #expect(row?.end == period.span.upperBound)
+                            }
+                        }
                     }
-                    let expected = computed.flatMap { part in
-                        part.transactions.map { Kept(transaction: $0, part: part.span) }
-                    }
-                    #expect(Set(kept) == Set(expected) && kept.count == expected.count)
-                    let parts = try connection.run("SELECT 1 FROM parts WHERE family_id = $1", [.integer(lineage)])
-                    #expect(parts.count == computed.count)
                 }
-                for table in ["parts", "periods"] { try connection.run("DELETE FROM \(table)") }
+                try connection.run("DELETE FROM periods")
                 try connection.run("UPDATE families SET subscription = NULL")
                 let query = "SELECT transaction_id, account, quantity, until FROM grants ORDER BY transaction_id"
                 let before = try connection.run(query).map { "\($0.values)" }

@@ -299,49 +299,37 @@ extension LineageLoader {
         _ selections: [PartSelection], _ answers: ArraySlice<[SQLRow]>, into lineages: inout Lineages, isLocking: Bool
     ) throws(LedgerError) {
         var answers = answers
-        var loads: [Int64: Division.Rows] = [:]
+        var loads: [Int64: [Int64]] = [:]
         var whole: [Int64] = []
         for selection in selections {
             let count = selection.queries(dialect).count
             // The answer to a claim of a lineage depends on all its evidence.
             if let lineage = lineages.byID[selection.lineage], lineage.owner != nil, let division = lineage.division,
                 division.original == selection.original.transactionID, isLoadedInPart(division),
-                let (rows, renewal) = try selection.parts(answers.prefix(count))
+                let (parts, renewal) = try selection.parts(answers.prefix(count))
             {
-                loads[lineage.id] = rows
+                loads[lineage.id] = Array(parts)
                 lineages.byID[lineage.id]?.renewals = renewal.map { [$0] } ?? []
             } else {
                 whole.append(selection.lineage)
             }
             answers = answers.dropFirst(count)
         }
-        // Rows needed only to change the division.
-        let divided =
-            isLocking ? lineages.byID.values.filter { $0.division != nil && loads[$0.id] == nil }.map(\.id) : []
+        // Needed only to change the division.
+        let divided = isLocking ? lineages.byID.values.filter { $0.division != nil }.map(\.id) : []
         var queries = whole.isEmpty ? [] : LineageStatements.contents(whole, dialect)
-        for (id, rows) in loads {
-            let parts = Array(rows.parts.keys)
-            queries += LineageStatements.contents(id, parts: parts, dialect)
-            if isLocking { queries.append(Division.Rows.periods(id, parts: parts, dialect)) }
-        }
-        for id in divided { queries += [Division.Rows.parts(id), Division.Rows.periods(id, parts: nil, dialect)] }
+        for (id, parts) in loads { queries += LineageStatements.contents(id, parts: parts, dialect) }
+        queries += divided.map { Division.Period.query($0, parts: loads[$0], dialect) }
         guard !queries.isEmpty else { return }
         var rows = try connection.run(queries)[...]
         if !whole.isEmpty { try Self.read(rows.prefix(3), into: &lineages.byID) }
         rows = rows.dropFirst(whole.isEmpty ? 0 : 3)
-        for (id, division) in loads {
-            var division = division
+        for id in loads.keys {
             for row in rows.popFirst() ?? [] { try lineages.byID[id]?.addEvidence(row) }
             for row in rows.popFirst() ?? [] { try lineages.byID[id]?.addGrant(row) }
-            guard isLocking else { continue }
-            try division.addPeriods(rows.popFirst() ?? [])
-            lineages.byID[id]?.division?.rows = division
         }
         for id in divided {
-            var division = Division.Rows()
-            for row in rows.popFirst() ?? [] { try division.addPart(row) }
-            try division.addPeriods(rows.popFirst() ?? [])
-            lineages.byID[id]?.division?.rows = division
+            lineages.byID[id]?.division?.periods = try Division.Period.byTransaction(rows.popFirst() ?? [])
         }
     }
 }

@@ -48,7 +48,6 @@ struct LineageWriter {
 
     private mutating func writeStructure() throws(LedgerError) {
         for id in structure.undivided where stored.byID[id] != nil {
-            run("DELETE FROM parts WHERE family_id = $1", [.integer(id)])
             run("DELETE FROM periods WHERE family_id = $1", [.integer(id)])
         }
         try insert(structure.created.filter { !isClaimedNow($0) })
@@ -303,31 +302,18 @@ struct LineageWriter {
     // MARK: Large subscriptions
 
     private mutating func writeDivision(of id: Int64) {
-        guard let rows = decided.byID[id]?.division?.rows else { return }
+        guard let periods = decided.byID[id]?.division?.periods else { return }
         let isNew = structure.undivided.contains(id)
-        let before = isNew ? Division.Rows() : stored.byID[id]?.division?.rows ?? Division.Rows()
-        for (begin, part) in rows.parts.sorted(by: { $0.key < $1.key }) where before.parts[begin] != part {
+        let before = isNew ? [:] : stored.byID[id]?.division?.periods ?? [:]
+        for (key, period) in periods.filter({ before[$0.key] != $0.value }).sorted(by: { $0.key < $1.key }) {
             run(
                 """
-                INSERT INTO parts VALUES ($1, $2, $3, $4)
-                ON CONFLICT (family_id, begins_at) DO UPDATE
-                SET ends_at = excluded.ends_at, changes_at = excluded.changes_at
-                """,
-                [
-                    .integer(id), .integer(begin), .integer(part.end),
-                    part.changesAt.map(SQLValue.integer) ?? .null,
-                ])
-        }
-        for (key, period) in rows.periods.sorted(by: { $0.key < $1.key }) where before.periods[key] != period {
-            run(
-                """
-                INSERT INTO periods VALUES ($1, $2, $3, $4, $5, $6)
+                INSERT INTO periods (environment, bundle_id, transaction_id, family_id,
+                    part, ends_at, line_item, changes_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
                 ON CONFLICT (environment, bundle_id, transaction_id) DO UPDATE
-                SET part = excluded.part, line_item = excluded.line_item
-                """, key.columns + [.integer(id), .integer(period.part), SQLValue(period.lineItem?.string)])
-        }
-        for begin in before.parts.keys.sorted() where rows.parts[begin] == nil {
-            run("DELETE FROM parts WHERE family_id = $1 AND begins_at = $2", [.integer(id), .integer(begin)])
+                SET part = excluded.part, ends_at = excluded.ends_at, line_item = excluded.line_item,
+                    changes_at = excluded.changes_at
+                """, key.columns + [.integer(id)] + period.columns)
         }
     }
 }

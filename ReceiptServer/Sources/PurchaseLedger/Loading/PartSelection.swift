@@ -38,7 +38,7 @@ struct PartSelection {
 
     func queries(_ dialect: SQLDialect) -> [SQLQuery] {
         let lineage = SQLValue.integer(lineage)
-        let part = "SELECT begins_at, ends_at, changes_at FROM parts WHERE family_id = $1"
+        let part = "SELECT part FROM periods WHERE family_id = $1"
         var queries = [
             SQLQuery(
                 "SELECT renewal FROM renewals WHERE environment = $1 AND original_transaction_id = $2",
@@ -47,16 +47,18 @@ struct PartSelection {
         ]
         guard let span else { return queries }
         let periods = dialect.rows(of: transactions.map(\.transactionID.string), in: "periods")
-        let (begin, end) = (SQLValue.integer(span.lowerBound), SQLValue.integer(span.upperBound))
         queries += [
-            SQLQuery("\(part) AND begins_at < $2 ORDER BY begins_at DESC LIMIT 1", [lineage, begin]),
-            SQLQuery("\(part) AND begins_at >= $2 AND begins_at < $3", [lineage, begin, end]),
+            // No part overlaps another: of those that begin earlier, only the last can reach into the span.
+            SQLQuery(
+                """
+                \(part) AND ends_at > $2 AND part < $3
+                    AND part >= COALESCE((SELECT MAX(part) FROM periods WHERE family_id = $1 AND part < $2), $2)
+                """, [lineage, .integer(span.lowerBound), .integer(span.upperBound)]),
             SQLQuery(
                 "SELECT part FROM \(periods.table) AS periods",
                 [.text(original.environment.rawValue), .text(original.bundleID.string), periods.parameter]),
             SQLQuery(
-                "SELECT part FROM periods WHERE family_id = $1 AND line_item \(dialect.oneOf("$2", lineItems.count))",
-                [lineage],
+                "\(part) AND line_item \(dialect.oneOf("$2", lineItems.count))", [lineage],
                 oneOf: lineItems.map { .text($0.string) }, dialect),
         ]
         return queries
@@ -65,44 +67,28 @@ struct PartSelection {
     /// Returns the parts that decide, and the renewal information, or `nil` if all do.
     func parts(
         _ answers: some Collection<[SQLRow]>
-    ) throws(LedgerError) -> (rows: Division.Rows, renewal: SubscriptionRenewal?)? {
-        let answers = Array(answers)
-        let renewal: SubscriptionRenewal? = try answers[0].first.map { (row) throws(LedgerError) in
+    ) throws(LedgerError) -> (parts: Set<Int64>, renewal: SubscriptionRenewal?)? {
+        let renewal: SubscriptionRenewal? = try answers.first?.first.map { (row) throws(LedgerError) in
             try StoredJSON.decode(row.text("renewal"))
         }
         // A grace period can reach into any part.
         guard renewal?.gracePeriodExpiresDate == nil else { return nil }
-        var parts = Division.Rows()
-        if let span {
-            for row in answers[2] where try row.integer("ends_at") > span.lowerBound { try parts.addPart(row) }
-            for row in answers[3] { try parts.addPart(row) }
-            // A transaction, or a copy of it, was stored with dates in another part.
-            for row in answers[4] + answers[5] {
-                guard parts.parts[try row.integer("part")] != nil else { return nil }
-            }
+        let parts = try answers.dropFirst().map { (rows) throws(LedgerError) in
+            Set(try rows.map { (row) throws(LedgerError) in try row.integer("part") })
         }
-        for row in answers[1] { try parts.addPart(row) }
-        return (parts, renewal)
+        guard span != nil else { return (parts[0], renewal) }
+        // A transaction, or a copy of it, was stored with dates in another part.
+        guard parts[2].union(parts[3]).isSubset(of: parts[1]) else { return nil }
+        return (parts[0].union(parts[1]), renewal)
     }
 }
 
-extension Division.Rows {
-    /// - Parameter row: `begins_at`, `ends_at` and `changes_at`.
-    mutating func addPart(_ row: SQLRow) throws(LedgerError) {
-        let date = try row.optionalDate("changes_at")
-        parts[try row.integer("begins_at")] = Division.PartRow(
-            end: try row.integer("ends_at"), changesAt: date?.millisecondsSince1970)
-    }
-
-    /// The query for all parts, whose rows ``addPart(_:)`` reads.
-    static func parts(_ lineage: Int64) -> SQLQuery {
-        SQLQuery("SELECT begins_at, ends_at, changes_at FROM parts WHERE family_id = $1", [.integer(lineage)])
-    }
-
-    /// The query for the transactions of some parts, or of all, whose rows ``addPeriods(_:)`` reads.
-    static func periods(_ lineage: Int64, parts: [Int64]?, _ dialect: SQLDialect) -> SQLQuery {
+extension Division.Period {
+    /// The query for the transactions of some parts, or of all, whose rows ``byTransaction(_:)`` reads.
+    static func query(_ lineage: Int64, parts: [Int64]?, _ dialect: SQLDialect) -> SQLQuery {
         let text = """
-            SELECT environment, bundle_id, transaction_id, part, line_item FROM periods WHERE family_id = $1
+            SELECT environment, bundle_id, transaction_id, part, ends_at, line_item, changes_at FROM periods
+            WHERE family_id = $1
             """
         guard let parts else { return SQLQuery(text, [.integer(lineage)]) }
         return SQLQuery(
@@ -110,10 +96,20 @@ extension Division.Rows {
             oneOf: parts.map(SQLValue.integer), dialect)
     }
 
-    mutating func addPeriods(_ rows: [SQLRow]) throws(LedgerError) {
+    static func byTransaction(_ rows: [SQLRow]) throws(LedgerError) -> [TransactionKey: Division.Period] {
+        var periods: [TransactionKey: Division.Period] = [:]
         for row in rows {
-            periods[try row.transactionKey] = Division.PeriodRow(
-                part: try row.integer("part"), lineItem: try row.optionalText("line_item").map(UTF8Bytes.init))
+            periods[try row.transactionKey] = Division.Period(
+                part: try row.integer("part"), end: try row.integer("ends_at"),
+                lineItem: try row.optionalText("line_item").map(UTF8Bytes.init),
+                changesAt: try row.optionalInteger("changes_at"))
         }
+        return periods
+    }
+
+    var columns: [SQLValue] {
+        [
+            .integer(part), .integer(end), SQLValue(lineItem?.string), changesAt.map(SQLValue.integer) ?? .null,
+        ]
     }
 }

@@ -19,10 +19,11 @@ enum Schema {
                 + UnnamedNotification.tables(dialect) + LedgerSummary.tables(dialect)
                 + ClaimOrder.statements(dialect) + ImportTables.runs(dialect) + importedGrants(dialect)
                 + LifecycleTables.states(dialect),
-            // An index at a time: each takes long, and locks its table.
+            // One of these indexes at a time: each takes long, and locks its table.
             tokensOfParts + lineagesWithoutAccess,
             ["CREATE INDEX families_lasting ON families (account) WHERE gives_no_access IS NULL"],
             ["CREATE INDEX grants_lasting ON grants (account) WHERE gives_no_access IS NULL"],
+            endsOfPeriods,
         ]
     }
 
