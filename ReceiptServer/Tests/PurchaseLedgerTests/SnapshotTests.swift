@@ -3,6 +3,7 @@ import AppStoreReceiptTesting
 import Foundation
 import LedgerTestSupport
 @testable import PurchaseLedger
+import StrictText
 import Testing
 
 /// Requests that change nothing.
@@ -68,6 +69,41 @@ import Testing
             return try ledger.outcomes(.notification(renewal), for: "anna", at: day(20))
         },
     ]
+
+    @Test(arguments: Place.available)
+    func `the basis of a claim is read once, and of a lasting one only to change it`(_ place: Place) throws {
+        let location = try place.makeLocation()
+        let ledger = try PurchaseLedger(location.text)
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let subscription = history.subscribe(to: "monthly", in: "group", for: .days(30), at: day(0))
+        let periods = [subscription.firstPeriod] + (0..<4).map { _ in history.renew(subscription) }
+        let ids = Set(periods.map { UTF8Bytes($0.transactionID) })
+        let receipt = try Minted.evidence(history.receipt(signedAt: day(140), of: periods))
+        let transaction = try history.evidence(periods[4], signedAt: day(140))
+        for (evidence, isLasting) in [(receipt, false), (transaction, true)] {
+            _ = try ledger.redeem(evidence, for: "anna", at: day(140))
+            let submission = Submission(evidence)
+            func basis(_ loaded: LineageLoader.Loaded?) -> ClaimBasis? {
+                loaded?.stored.byID.values.first?.owner?.basis
+            }
+            try ledger.store.write { [policy = ledger.policy] (connection) throws(LedgerError) in
+                let statement = LineageStatements.whole(
+                    of: submission.keys.map(\.transactionID), in: .production, UTF8Bytes(Minted.bundleID),
+                    connection.dialect)
+                let rows = try connection.run([statement])[0]
+                #expect(rows.count >= periods.count)
+                var count = 0
+                for row in rows where try !row.isNull("basis") { count += 1 }
+                #expect(count == 1)
+                let loader = LineageLoader(
+                    connection: connection, submissions: [submission], policy: policy, now: day(140))
+                let (looked, loaded) = (try loader.look(), try [loader.load(), loader.load(isLocking: false)])
+                #expect(basis(looked) == (isLasting ? .lasting : ClaimBasis(isLasting: false, ids)))
+                for loaded in loaded { #expect(basis(loaded) == ClaimBasis(isLasting: isLasting, ids)) }
+            }
+        }
+        withExtendedLifetime(location) {}
+    }
 
     /// What changes when something is written.
     private static func state(_ location: String, _ observer: SQLiteConnection?) throws -> [String] {

@@ -98,7 +98,7 @@ struct LineageLoader {
         stored.byID = stored.byID.filter { counting.contains($0.key) }
         var answers = Array(rows.suffix(early.count))
         if isDivided {
-            (stored, answers) = try read(counting.sorted(), found, gathering, isLocking: false)
+            (stored, answers) = try read(counting.sorted(), found, gathering, isLocking: false, readsClaims: false)
             stored.identifiers = found.identifiers
         } else if !dialect.isServer {
             answers = try connection.run(statements)
@@ -175,7 +175,7 @@ struct LineageLoader {
     private func add(_ row: SQLRow, to lineages: inout Lineages) throws(LedgerError) {
         let id = try row.integer("id")
         // Each row repeats the lineage.
-        if lineages.byID[id] == nil { lineages.byID[id] = try Lineage(row) }
+        if lineages.byID[id] == nil { lineages.byID[id] = try Lineage(row, readsClaim: false) }
         guard try !row.isNull("transaction_id") else { return }
         let key = try row.transactionKey
         try lineages.byID[id]?.add(row, isFirst: lineages.identifiers[key] == nil)
@@ -183,8 +183,10 @@ struct LineageLoader {
     }
 
     /// Reads lineages, whole or only the parts that decide, and may lock them.
+    ///
+    /// - Parameter readsClaims: Whether to read all that lasting claims rest on.
     private func read(
-        _ ids: [Int64], _ found: Found, _ gathering: Gathering, isLocking: Bool
+        _ ids: [Int64], _ found: Found, _ gathering: Gathering, isLocking: Bool, readsClaims: Bool = true
     ) throws(LedgerError) -> (Lineages, answers: [[SQLRow]]) {
         let parts = partSelections(found, gathering)
         let whole = ids.filter { id in !parts.contains { $0.lineage == id } }
@@ -200,7 +202,7 @@ struct LineageLoader {
         }
         var lineages = Lineages()
         for row in next(1).joined() {
-            let lineage = try Lineage(row)
+            let lineage = try Lineage(row, readsClaim: readsClaims)
             lineages.byID[lineage.id] = lineage
         }
         // A lineage was joined with another after its identifiers were read.
@@ -258,7 +260,7 @@ extension SQLConnection {
     func lineages(_ ids: [Int64]) throws(LedgerError) -> [Lineage] {
         let rows = try run([LineageStatements.lineages(ids, dialect)] + LineageStatements.contents(ids, dialect))
         var lineages: [Int64: Lineage] = [:]
-        for row in rows[0] { lineages[try row.integer("id")] = try Lineage(row) }
+        for row in rows[0] { lineages[try row.integer("id")] = try Lineage(row, readsClaim: false) }
         try LineageLoader.read(rows.dropFirst(), into: &lineages)
         return ids.compactMap { lineages[$0] }
     }

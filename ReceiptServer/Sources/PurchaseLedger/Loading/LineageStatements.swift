@@ -4,7 +4,12 @@ import StrictText
 /// The statements that read lineages, and the rows of their results.
 enum LineageStatements {
     static let columns = """
-        families.id, families.account, families.claimed_at, families.subscription, families.is_member, families.basis,
+        \(boundedColumns), families.basis
+        """
+
+    /// All but the basis of the claim, which can have all transactions of the lineage.
+    private static let boundedColumns = """
+        families.id, families.account, families.claimed_at, families.subscription, families.is_member,
             families.claim_number, families.lifecycle, families.tokens_noted
         """
 
@@ -18,7 +23,7 @@ enum LineageStatements {
     }
 
     /// One statement for all lineages of some transactions of an app. A divided subscription has a row without
-    /// contents.
+    /// contents. Of the rows of any other lineage, only those of one transaction have the basis of its claim.
     static func whole(
         of transactions: [UTF8Bytes], in environment: AppStoreEnvironment, _ bundleID: UTF8Bytes, _ dialect: SQLDialect
     ) -> SQLStatement {
@@ -29,18 +34,26 @@ enum LineageStatements {
     }
 
     /// The texts, each made once: every redemption has this statement.
-    private static let wholeOfOne = whole(SQLDialect.rowOfTransaction("identifiers"))
-    private static let wholeInSQLite = whole(SQLDialect.sqlite.rowsOfTransactions("identifiers"))
-    private static let wholeInPostgreSQL = whole(SQLDialect.postgreSQL.rowsOfTransactions("identifiers"))
+    private static let wholeOfOne = whole(
+        "SELECT family_id, transaction_id AS id FROM \(SQLDialect.rowOfTransaction("identifiers")) AS asked")
+    private static let wholeInSQLite = whole(of: SQLDialect.sqlite.rowsOfTransactions("identifiers"))
+    private static let wholeInPostgreSQL = whole(of: SQLDialect.postgreSQL.rowsOfTransactions("identifiers"))
 
+    private static func whole(of identifiers: String) -> String {
+        whole("SELECT family_id, MIN(transaction_id) AS id FROM \(identifiers) AS asked GROUP BY family_id")
+    }
+
+    /// - Parameter asked: A query for lineages, and a transaction of each.
     private static func whole(_ asked: String) -> String {
         """
-        SELECT \(columns), known.environment, known.bundle_id, known.transaction_id,
+        SELECT \(boundedColumns),
+            CASE WHEN known.transaction_id IS NULL OR known.transaction_id = asked.id THEN families.basis END
+                AS basis, known.environment, known.bundle_id, known.transaction_id,
             evidence.variant, evidence.signed_date, evidence.purchase, \(Grant.columns), renewals.renewal
-        FROM (SELECT DISTINCT \(columns),
-                CASE WHEN families.subscription IS NULL THEN families.id END AS whole
-            FROM \(asked) AS asked JOIN families ON families.id = asked.family_id) AS families
-        LEFT JOIN identifiers AS known ON known.family_id = families.whole
+        FROM (\(asked)) AS asked
+        JOIN families ON families.id = asked.family_id
+        LEFT JOIN identifiers AS known
+            ON known.family_id = CASE WHEN families.subscription IS NULL THEN families.id END
         LEFT \(join("evidence", to: "known"))
         LEFT \(join("grants", to: "known"))
         LEFT JOIN renewals ON renewals.environment = known.environment
@@ -138,18 +151,27 @@ extension SQLRow {
 }
 
 extension Lineage {
-    /// - Parameter row: Has the columns of ``LineageStatements/columns``.
-    init(_ row: SQLRow) throws(LedgerError) {
+    /// - Parameters:
+    ///   - row: Has the columns of ``LineageStatements/columns``.
+    ///   - readsClaim: Whether to read all that a lasting claim rests on, which only changes of the lineage need.
+    init(_ row: SQLRow, readsClaim: Bool) throws(LedgerError) {
         self.init(id: try row.integer("id"))
         if let account = try row.optionalText("account") {
             owner = Ownership(
                 account: account, claimedAt: try row.date("claimed_at"),
                 order: ClaimOrder(try row.optionalInteger("claim_number")),
-                basis: try row.optionalText("basis").map(ClaimBasis.init))
+                basis: nil)
+            try addBasis(row, readsClaim: readsClaim)
         }
         isOfMember = try !row.isNull("is_member")
         lifecycle = try row.optionalText("lifecycle").map { (text) throws(LedgerError) in try StoredJSON.decode(text) }
         division = try Division(row)
+    }
+
+    /// Adds the basis of the claim if the row has it.
+    private mutating func addBasis(_ row: SQLRow, readsClaim: Bool) throws(LedgerError) {
+        guard owner != nil, owner?.basis == nil, let json = try row.optionalText("basis") else { return }
+        owner?.basis = try ClaimBasis(json, isWhole: readsClaim)
     }
 
     mutating func addEvidence(_ row: SQLRow) throws(LedgerError) {
@@ -171,6 +193,7 @@ extension Lineage {
     mutating func add(_ row: SQLRow, isFirst: Bool) throws(LedgerError) {
         if try !row.isNull("variant") { try addEvidence(row) }
         guard isFirst else { return }
+        try addBasis(row, readsClaim: false)
         if try !row.isNull("granted_account") { try addGrant(row) }
         if let renewal = try row.optionalText("renewal") { renewals.append(try StoredJSON.decode(renewal)) }
     }
@@ -185,8 +208,15 @@ extension Division {
 }
 
 extension ClaimBasis {
-    /// - Parameter json: The value of ``json``.
-    init(_ json: String) throws(LedgerError) {
+    /// - Parameters:
+    ///   - json: The value of ``json``.
+    ///   - isWhole: Whether to read the transactions of a lasting claim: after a receipt, these can be all of a long
+    ///     subscription.
+    init(_ json: String, isWhole: Bool) throws(LedgerError) {
+        if !isWhole, json.utf8.starts(with: #"["""#.utf8) {
+            self = .lasting
+            return
+        }
         let words: [String] = try StoredJSON.decode(json)
         self.init(isLasting: words.contains(""), Set(words.filter { !$0.isEmpty }.map(UTF8Bytes.init)))
     }
