@@ -142,9 +142,11 @@ struct LineageWriter {
     }
 
     private mutating func writeLineages() throws(LedgerError) {
-        for (id, lineage) in decided.byID.sorted(by: { $0.key < $1.key }) where !isClaimedNow(id) {
-            guard let before = stored.byID[id], Self.haveDifferentRows(before, lineage) else { continue }
-            var renamed = before
+        let changed = decided.byID.filter { id, lineage in
+            !isClaimedNow(id) && stored.byID[id].map { Self.haveDifferentRows($0, lineage) } ?? false
+        }
+        for (id, lineage) in changed.sorted(by: { $0.key < $1.key }) {
+            guard var renamed = stored.byID[id] else { continue }
             renamed.owner?.account = lineage.owner?.account ?? ""
             if Self.haveDifferentRows(renamed, lineage) {
                 try updateLineage(id)
@@ -234,16 +236,17 @@ struct LineageWriter {
             run("DELETE FROM grants WHERE \(Self.isKey)", key.columns)
             before[key] = nil
         }
+        let changed = flattened(decided) { $0.grants }.filter { key, grant in
+            grant.changedAt != nil || before[key].map { !$0.account.hasSameBytes(as: grant.account) } ?? true
+        }
         var inserted: [[SQLValue]] = []
-        for (key, grant) in flattened(decided, { $0.grants }).sorted(by: { $0.key < $1.key }) {
-            guard let old = before[key] else {
+        for (key, grant) in changed.sorted(by: { $0.key < $1.key }) {
+            if before[key] == nil {
                 let noAccess = decided[key]?.givesNoAccess ?? false ? SQLValue.integer(1) : .null
                 inserted.append(key.columns + grant.changingValues + grant.lastingValues + [noAccess])
-                continue
-            }
-            if grant.changedAt != nil {
+            } else if grant.changedAt != nil {
                 run("UPDATE grants SET \(Grant.changes) WHERE \(Self.isKey)", key.columns + grant.changingValues)
-            } else if !old.account.hasSameBytes(as: grant.account) {
+            } else {
                 // The account was deleted. Nothing else of its grants changed.
                 run("UPDATE grants SET account = $4 WHERE \(Self.isKey)", key.columns + [.text(grant.account)])
             }
