@@ -21,7 +21,7 @@ final class BatchThreads: Sendable {
     /// Starts the threads, and one that waits for them.
     init(count: Int) {
         self.count = count
-        _ = WorkerThread {
+        WorkerThread.detach {
             let threads = (0..<count).map { _ in WorkerThread { self.work() } }
             for thread in threads { thread.join() }
             let waiting = self.withQueue { queue in

@@ -14,7 +14,7 @@ where Base.Element: Sendable {
     func makeAsyncIterator() -> Iterator {
         let waiter = BatchWaiter<Output>()
         let batch = batch
-        _ = WorkerThread { waiter.run(batch) }
+        WorkerThread.detach { waiter.run(batch) }
         return Iterator(owner: Owner(waiter))
     }
 

@@ -17,19 +17,30 @@ package final class WorkerThread {
     private var thread: pthread_t?
 
     /// Starts the work, which continues if this object is released.
-    package init(_ body: @escaping @Sendable () -> Void) {
+    package init(_ body: @escaping @Sendable () -> Void) { thread = Self.start(body) }
+
+    /// Starts work for which nobody waits.
+    ///
+    /// Don't make an object for it instead, only to release it: swiftc 6.3 puts it on the stack, writes no header, and
+    /// lets the runtime deallocate what is there (`scripts/check/stack-objects`).
+    package static func detach(_ body: @escaping @Sendable () -> Void) {
+        if let thread = start(body) { _ = pthread_detach(thread) }
+    }
+
+    /// - Returns: `nil` if the work runs on a queue.
+    private static func start(_ body: @escaping @Sendable () -> Void) -> pthread_t? {
         let context = unsafe Unmanaged.passRetained(Work(body)).toOpaque()
         #if canImport(Darwin)
+        var thread: pthread_t?
         let status = unsafe pthread_create(&thread, nil, { unsafe run($0) }, context)
         #else
         var thread = pthread_t()
         let status = unsafe pthread_create(&thread, nil, { unsafe $0.map { unsafe run($0) } ?? nil }, context)
-        self.thread = thread
         #endif
-        guard status != 0 else { return }
-        self.thread = nil
+        if status == 0 { return thread }
         let work = unsafe Work.taken(from: context)
         DispatchQueue(label: "WorkerThread").async { work.body() }
+        return nil
     }
 
     deinit {
