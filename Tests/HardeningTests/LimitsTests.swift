@@ -49,14 +49,10 @@ import Testing
     /// many.
     @Test func `what is too large costs the same, however large it is`() async throws {
         let clock = ContinuousClock()
-        func least(_ call: @Sendable () async -> Refusal?) async -> Duration {
-            var least = Duration.seconds(1)
-            for _ in 0..<20 {
-                let start = clock.now
-                #expect(await call()?.code == "input-too-large")
-                least = min(least, clock.now - start)
-            }
-            return least
+        func time(_ call: @Sendable () async -> Refusal?) async -> Duration {
+            let start = clock.now
+            #expect(await call()?.code == "input-too-large")
+            return clock.now - start
         }
         for filling in [" ", "A", "e30."].map({ Array($0.utf8) }) {
             var input: [UInt8] = []
@@ -65,8 +61,14 @@ import Testing
                 if input.prefix(5) != start {
                     input = filled(start + [0], with: filling, count: Sampling.count("oversized-bytes"))
                 }
-                let small = await least(entryPoint.call(entryPoint.input + [0x0A]))
-                let large = await least(entryPoint.call(input))
+                let calls = (entryPoint.call(entryPoint.input + [0x0A]), entryPoint.call(input))
+                var (small, large) = (Duration.seconds(1), Duration.seconds(1))
+                // In turn, so that the tests beside this one hold up both; more often if one was held up each time.
+                for round in 0..<200 where round < 20 || large >= small * 100 {
+                    // After a call that reads 8 MB, the caches are cold, and the small one would take longer, too.
+                    _ = await time(calls.0)
+                    (small, large) = (min(small, await time(calls.0)), min(large, await time(calls.1)))
+                }
                 #expect(large < small * 100, "\(entryPoint): \(filling)")
             }
         }
