@@ -1,4 +1,5 @@
 import AppStoreReceipt
+import ServerThreads
 import StrictText
 
 /// The statements that turn the stored lineages into the decided ones. No others write lineages.
@@ -347,17 +348,48 @@ struct SQLInsertion {
         var count = maximumRowCount
         while let first = rest.first {
             while count > rest.count { count /= 2 }
-            var text = "INSERT INTO \(table) VALUES "
-            for row in 0..<count {
-                text += row == 0 ? "(" : ", ("
-                for column in first.indices { text += "\(column == 0 ? "" : ", ")$\(row * first.count + column + 1)" }
-                if let expression { text += ", \(expression)" }
-                text += ")"
-            }
-            statements.append(SQLStatement(text + tail, Array(rest.prefix(count).joined())))
+            let shape = Shape(table: table, tail: tail, expression: expression, rows: count, columns: first.count)
+            statements.append(SQLStatement(Self.texts.text(shape), Array(rest.prefix(count).joined())))
             rest = rest.dropFirst(count)
         }
         return statements
+    }
+
+    private static let texts = Texts()
+
+    private struct Shape: Hashable {
+        let table: String
+        let tail: String
+        let expression: String?
+        let rows: Int
+        let columns: Int
+
+        var text: String {
+            var text = "INSERT INTO \(table) VALUES "
+            for row in 0..<rows {
+                text += row == 0 ? "(" : ", ("
+                for column in 0..<columns { text += "\(column == 0 ? "" : ", ")$\(row * columns + column + 1)" }
+                if let expression { text += ", \(expression)" }
+                text += ")"
+            }
+            return text + tail
+        }
+    }
+
+    /// The texts, each made once: every grant has several.
+    private final class Texts: @unchecked Sendable {
+        private let monitor = Monitor()
+        /// Guarded by the monitor.
+        private var known: [Shape: String] = [:]
+
+        func text(_ shape: Shape) -> String {
+            monitor.locked {
+                if let text = known[shape] { return text }
+                let text = shape.text
+                known[shape] = text
+                return text
+            }
+        }
     }
 }
 
