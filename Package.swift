@@ -9,11 +9,11 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
-/// `.ci/run` has the code under test optimized where running it takes longer than compiling it. Tests are not: they
-/// crash the optimizer of Swift 6.3.1.
+/// `.ci/run` has the code under test optimized where running it takes longer than compiling it: a module at a time, as
+/// in release mode, on two threads. Tests are not optimized: they crash the optimizer of Swift 6.3.1.
 let optimization: [SwiftSetting] =
     Context.environment["RECEIPT_OPTIMIZED"] == "1"
-    ? [.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))] : []
+    ? [.unsafeFlags(["-O", "-wmo", "-num-threads", "2", "-assert-config", "Debug"], .when(configuration: .debug))] : []
 
 /// A library target under `Sources/`, with the settings all of them share.
 ///
