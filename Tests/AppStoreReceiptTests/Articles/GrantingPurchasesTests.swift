@@ -76,7 +76,7 @@ struct Ledger {
         if owners[line] == nil { owners[line] = (account, purchase.transactionID) }
         let items = entitlements(of: account, at: now).items
         guard let item = items.first(where: { $0.transactionID == purchase.transactionID }),
-            let key = item.purchaseKey
+            let current = item.purchaseKey
         else { return .notGrantable }
         switch item.access {
         case .active, .owned, .consumable: break
@@ -86,7 +86,8 @@ struct Ledger {
         default: return .notGrantable  // What is not known, also to this version.
         }
         // Together, the transactions of a purchase have all keys that it had.
-        for item in items where item.purchaseKey == key { take(item, as: key, for: account) }
+        let taken = items.filter { $0.purchaseKey == current }.map { take($0, as: current, for: account) }
+        let key = taken.first { $0 != current } ?? current
         guard granted[key]?.account ?? account == account else { return .belongsToAnother }
         keys[item.transactionID] = key
         let known = granted.updateValue((account, item.access), forKey: key)
@@ -95,12 +96,17 @@ struct Ledger {
 
     /// Replaces the former keys of an account's grants by the current key. A grant of another account under a former
     /// key is another purchase.
-    private mutating func take(_ item: Entitlements.Item, as key: String, for account: String) {
+    ///
+    /// - Returns: The key of the account's grant. It stays a former one while another account has the current key: what
+    ///   a member's receipt was taken for.
+    private mutating func take(_ item: Entitlements.Item, as key: String, for account: String) -> String {
         let own = keys[item.transactionID].map { [$0] } ?? []
         for former in item.formerPurchaseKeys + own where former != key && granted[former]?.account == account {
+            guard granted[key]?.account ?? account == account else { return former }
             let grant = granted.removeValue(forKey: former)
             granted[key] = granted[key] ?? grant
         }
+        return key
     }
 
     /// Decides again for an account. Call it when a notification arrives, and at the returned date.
@@ -113,8 +119,8 @@ struct Ledger {
         var changes: [String: Entitlements.Access] = [:]
         let entitlements = entitlements(of: account, at: now)
         for item in entitlements.items {
-            guard let key = item.purchaseKey else { continue }
-            take(item, as: key, for: account)
+            guard let current = item.purchaseKey else { continue }
+            let key = take(item, as: current, for: account)
             let mayGrant = catalog[item.productID] != nil && isPurchase(item.purchase, for: account)
             let isKnown = granted[key]?.account == account
             guard isKnown || (granted[key] == nil && item.access.isGrantable && mayGrant) else { continue }

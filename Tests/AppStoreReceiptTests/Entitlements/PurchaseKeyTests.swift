@@ -355,6 +355,29 @@ import Testing
         }
     }
 
+    @Test func `a buyer keeps a purchase while a member has the key that a receipt gave them`() throws {
+        let bought = Transaction.period("1", 10..<40)
+        var (restored, shared, refunded) = (bought, Transaction.period("2", 10..<40), bought)
+        restored.start = 15
+        (shared.original, refunded.revoked) = ("1", 18)
+        var ledger = Ledger(catalog: ["basic": .autoRenewable])
+        func redeem(_ evidence: VerifiedEvidence, for account: String) throws -> Outcome {
+            ledger.record(evidence)
+            return ledger.redeem(try #require(evidence.purchases.first).purchase, for: account, at: day(16))
+        }
+        let granted = Entitlements.Access.active(until: day(40))
+        let members = try Self.receipt([shared.record])
+        #expect(try redeem(members, for: "member") == .granted(granted))
+        (shared.ownership, shared.appTransaction) = (.familyShared, "70")
+        ledger.record(try Self.notification(shared))
+        #expect(try redeem(Self.receipt([restored.record]), for: "buyer") == .granted(granted))
+        #expect(try redeem(bought.verified(), for: "buyer") == .alreadyYours(granted))
+        ledger.record(try Self.notification(refunded))
+        #expect(Array(ledger.update("buyer", at: day(20)).changes.values) == [.revoked(at: day(18))])
+        #expect(try redeem(members, for: "member") == .alreadyYours(granted))
+        #expect(try redeem(bought.verified(), for: "buyer") == .alreadyYours(.active(until: day(18))))
+    }
+
     @Test func `former keys are bounded, so that the answer grows with the evidence and no faster`() throws {
         let first = Transaction.period("1", 10..<40)
         let copies = try (0..<2_000).map { index in
