@@ -12,8 +12,8 @@ extension PurchaseLedger {
     public func sendAgain(eventID: String, reason: String? = nil, at now: Instant = .now) throws(LedgerError) {
         try LedgerText.check(eventID, "event id")
         if let reason { try LedgerText.check(reason, "reason") }
-        try store.write { (connection) throws(LedgerError) in
-            try connection.sendAgain(eventID, at: now)
+        try store.write { [policy] (connection) throws(LedgerError) in
+            try connection.sendAgain(eventID, policy.surroundings, at: now)
             if let reason { try connection.recordSending(eventID, reason, at: now) }
         }
     }

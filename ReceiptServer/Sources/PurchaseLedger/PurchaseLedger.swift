@@ -100,6 +100,8 @@ public final class PurchaseLedger: Sendable {
     ) {
         self.store = store
         (self.onTokenConflict, self.onUnknownLength) = (onTokenConflict, onUnknownLength)
+        var policy = policy
+        policy.surroundings.databaseClock = opened.databaseClock
         self.policy = policy
         (upgrade, firstFloor) = (opened.upgrade, opened.firstFloor)
     }
@@ -108,6 +110,7 @@ public final class PurchaseLedger: Sendable {
     struct Opened {
         fileprivate let upgrade: (found: Int, now: Int)?
         fileprivate let firstFloor: Int64
+        fileprivate let databaseClock: DatabaseClock?
         /// The grants of an older version to correct.
         let migrated: [SQLRow]
 
@@ -117,7 +120,7 @@ public final class PurchaseLedger: Sendable {
             switch opening {
             case .asItIs:
                 try Schema.check(store)
-                (upgrade, firstFloor, migrated) = (nil, 0, [])
+                (upgrade, firstFloor, migrated, databaseClock) = (nil, 0, [], nil)
                 return
             case .creating:
                 try Schema.create(store)
@@ -126,11 +129,13 @@ public final class PurchaseLedger: Sendable {
                 let version = try Schema.migrate(store)
                 upgrade = version.found == version.now ? nil : version
             }
-            (firstFloor, migrated) = try store.write { (connection) throws(LedgerError) in
+            (firstFloor, migrated, databaseClock) = try store.write { (connection) throws(LedgerError) in
                 try CommitMarks.clean(connection)
                 try connection.raiseSequenceFloor(to: now.millisecondsSince1970)
                 try LedgerSummary.identify(connection, policy.surroundings, at: now)
-                return (try connection.sequenceFloor(), try connection.run(SeatTables.marked))
+                let surroundings = policy.surroundings
+                let clock = surroundings.hasDatabaseClock ? try DatabaseClock(connection, surroundings.uptime) : nil
+                return (try connection.sequenceFloor(), try connection.run(SeatTables.marked), clock)
             }
         }
     }
@@ -142,6 +147,9 @@ public final class PurchaseLedger: Sendable {
     /// - Throws: `store-unavailable` also if another process reads or writes for as long as SQLite waits.
     @available(*, noasync)
     public func completeFile() throws(LedgerError) { try store.completeFile() }
+
+    /// Reads the clock of the database server again if that was done more than a minute ago.
+    package func refreshClock() throws(LedgerError) { try policy.surroundings.databaseClock?.refresh(store) }
 
     func report(_ notices: LedgerNotices) {
         for conflict in notices.tokenConflicts { onTokenConflict(conflict) }

@@ -22,7 +22,7 @@ package final class Reconciler: Sendable {
         package var onFinding: @Sendable (Finding) -> Void = { _ in }
 
         package init(_ surroundings: Surroundings = Surroundings()) {
-            clock = surroundings.date
+            clock = { surroundings.sharedDate }
             random = { Double(surroundings.random() >> 11) / Double(1 << 53) }
         }
     }
@@ -120,6 +120,7 @@ package final class Reconciler: Sendable {
         let kinds = Inquiry.Kind.allCases.filter { appState.allows($0.endpoint, at: now) }
         let wakes = Inquiry.Kind.allCases.map { appState.wakes($0.endpoint) }.filter { $0 > now }.min()
         guard !kinds.isEmpty else { return (0, wakes) }
+        try ledger.refreshClock()
         let taken = try ledger.takeInquiries(
             about: apple.app, of: Set(kinds), limit: appState.isProbing ? 1 : 4,
             requestsPerHour: apple.requestsPerHour, at: now)

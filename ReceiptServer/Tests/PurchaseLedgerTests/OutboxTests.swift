@@ -237,6 +237,7 @@ import TrialSupport
     func `who delivers also removes what is a month old, and settles what is due`(_ place: Place) throws {
         var policy = LedgerPolicy()
         policy.surroundings.date = { day(40) }
+        policy.surroundings.hasDatabaseClock = false
         try place.withLedger(policy) { ledger in
             for (number, date) in [(1, 1), (2, 20)] as [(Int, Double)] {
                 // Each is refunded at a date that is announced.

@@ -138,6 +138,7 @@ final class SimulatedYear: @unchecked Sendable {
         let random = Guarded(SeededGenerator(seed: generator.next()))
         let fakeStore = store
         policy.surroundings.date = { fakeStore.now }
+        policy.surroundings.hasDatabaseClock = false
         policy.surroundings.random = { random.withLock { $0.next() } }
         contents = Contents(models: (0...scale.customers).map { [policy] _ in OrdersModel(policy) })
         restorable = try RestorableLedger(place, servers: 2, policy, at: Self.start) { [conflicts] conflict in

@@ -31,7 +31,8 @@ extension SQLConnection {
         _ events: [LedgerEvent], closingOrdersOf purchases: [NewPurchase] = [], answering accounts: [String] = [],
         _ policy: LedgerPolicy, at now: Instant
     ) throws(LedgerError) -> (numbers: [Int64], posted: [LedgerEvent]) {
-        var posting = Posting(events, answering: accounts, at: now, dialect)
+        let due = policy.surroundings.dates(now).lowerBound
+        var posting = Posting(events, answering: accounts, at: now, due: due, dialect)
         // The accounts are locked before their orders: no other transaction closes one of them.
         var (closing, naming): ([SQLStatement], [SQLStatement]) = ([], [])
         if let orders = policy.orders {
@@ -42,7 +43,7 @@ extension SQLConnection {
         let numbers = try posting.number(answers.prefix(posting.statements.count), policy.surroundings)
         var names = answers.suffix(naming.count)
         for index in posting.events.indices where !names.isEmpty { try posting.events[index].readNames(&names) }
-        for statement in posting.insertions(at: now) { try write(statement.text, statement.parameters) }
+        for statement in posting.insertions(at: now, due: due) { try write(statement.text, statement.parameters) }
         return (numbers, posting.events)
     }
 }

@@ -124,7 +124,7 @@ public final class EventDelivery: Sendable {
         func renewLeases(of senders: EventSenders) throws(LedgerError) {
             guard surroundings.uptime() >= nextRenewal else { return }
             nextRenewal = surroundings.uptime() + lease / 3
-            try ledger.keepEvents(senders.openEvents, lease: lease, at: surroundings.date())
+            try ledger.keepEvents(senders.openEvents, lease: lease, at: surroundings.sharedDate)
         }
         while !isStopped.load(ordering: .relaxed) {
             var isDue = surroundings.uptime() >= nextLook
@@ -149,8 +149,10 @@ public final class EventDelivery: Sendable {
                 if try record(&results, onError) { isDue = true }
                 try renewLeases(of: senders)
                 if isDue, senders.freeCount > 0 {
+                    try ledger.refreshClock()
                     let events = try ledger.takeEvents(
-                        limit: senders.freeCount, lease: lease, isNewestFirst: isNewestFirst, at: surroundings.date())
+                        limit: senders.freeCount, lease: lease, isNewestFirst: isNewestFirst,
+                        at: surroundings.sharedDate)
                     isNewestFirst.toggle()
                     senders.send(events)
                 }
@@ -205,7 +207,7 @@ public final class EventDelivery: Sendable {
         _ results: inout [EventSenders.Result], _ onError: (LedgerError) -> Void
     ) throws(LedgerError) -> Bool {
         guard !results.isEmpty else { return false }
-        try ledger.record(results, maximumAttempts: maximumAttempts, at: surroundings.date())
+        try ledger.record(results, maximumAttempts: maximumAttempts, at: surroundings.sharedDate)
         for (event, failure) in results {
             guard let failure else { continue }
             let isDead = event.attempts + 1 >= maximumAttempts

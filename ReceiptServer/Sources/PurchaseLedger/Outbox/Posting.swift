@@ -15,7 +15,9 @@ struct Posting {
     /// The number of statements before those that return numbers.
     private let lockCount: Int
 
-    init(_ events: [LedgerEvent], answering accounts: [String], at now: Instant, _ dialect: SQLDialect) {
+    init(
+        _ events: [LedgerEvent], answering accounts: [String], at now: Instant, due: Instant, _ dialect: SQLDialect
+    ) {
         // Accounts are locked in one order, after all lineages.
         let notified = Dictionary(grouping: events) { UTF8Bytes($0.account) }.sorted { $0.key < $1.key }
         // One statement for adjacent accounts with equal numbers of events.
@@ -28,7 +30,7 @@ struct Posting {
         let others = accounts.filter { !notifiedAccounts.contains(UTF8Bytes($0)) }
         let locks = runs.isEmpty ? [] : dialect.sharedFloorLock.map { SQLStatement($0, []) }
         statements =
-            locks + runs.map { SQLStatement.takingSequences($0.count, of: $0.accounts, at: now, dialect) }
+            locks + runs.map { SQLStatement.takingSequences($0.count, of: $0.accounts, at: now, due: due, dialect) }
             + others.map(SQLStatement.sequence)
         self.events = notified.flatMap(\.value)
         self.notified = notified.map { ($0.key, $0.value.count) }
@@ -62,13 +64,13 @@ struct Posting {
     }
 
     /// Returns the statements that write the numbered events to the outbox.
-    func insertions(at now: Instant) -> [SQLStatement] {
+    func insertions(at now: Instant, due: Instant) -> [SQLStatement] {
         let rows = events.map { event -> [SQLValue] in
             // A request for a refund waits for no other event: Apple asks for an answer within hours.
             let isUrgent = event.kind == .refundRequested
             return [
                 .text(event.id), .text(event.account), .integer(event.sequence), .text(event.json), SQLValue(now),
-                .text(isUrgent ? "urgent" : "pending"), .integer(0), isUrgent ? SQLValue(now) : .null,
+                .text(isUrgent ? "urgent" : "pending"), .integer(0), isUrgent ? SQLValue(due) : .null,
             ]
         }
         return SQLInsertion("outbox (id, account, sequence, event, made_at, state, attempts, due_at)").statements(rows)
@@ -79,20 +81,20 @@ extension SQLStatement {
     /// Takes this many consecutive numbers for each account, and schedules the events after the pending ones. Returns
     /// the accounts and their last numbers. Locks the accounts, in order, until the end of the transaction.
     static func takingSequences(
-        _ count: Int, of accounts: [String], at now: Instant, _ dialect: SQLDialect
+        _ count: Int, of accounts: [String], at now: Instant, due: Instant, _ dialect: SQLDialect
     ) -> SQLStatement {
         let names = dialect.names(accounts)
         // Without WHERE, SQLite takes ON for that of a join.
         return SQLStatement(
             """
             INSERT INTO accounts (account, last_sequence, due_at)
-            SELECT value, (SELECT CASE WHEN floor >= $2 THEN floor + 1 ELSE $2 END FROM sequence_floor) + $3 - 1, $2
+            SELECT value, (SELECT CASE WHEN floor >= $2 THEN floor + 1 ELSE $2 END FROM sequence_floor) + $3 - 1, $4
             FROM \(names.table) WHERE TRUE
             ON CONFLICT (account) DO UPDATE SET last_sequence =
                 CASE WHEN accounts.last_sequence + $3 > excluded.last_sequence
                 THEN accounts.last_sequence + $3 ELSE excluded.last_sequence END,
                 due_at = COALESCE(accounts.due_at, excluded.due_at)
             RETURNING account, last_sequence
-            """, [names.parameter, SQLValue(now), .integer(Int64(count))])
+            """, [names.parameter, SQLValue(now), .integer(Int64(count)), SQLValue(due)])
     }
 }

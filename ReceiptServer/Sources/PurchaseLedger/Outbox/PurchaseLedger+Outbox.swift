@@ -253,7 +253,8 @@ extension SQLConnection {
     /// Makes an event due again, whether or not it was delivered.
     ///
     /// - Throws: `not-found` if there is no such event.
-    func sendAgain(_ eventID: String, at now: Instant) throws(LedgerError) {
+    func sendAgain(_ eventID: String, _ surroundings: Surroundings, at now: Instant) throws(LedgerError) {
+        let dates = surroundings.dates(now)
         let notFound = LedgerError(.notFound, "event")
         let rows = try run("SELECT account FROM outbox WHERE id = $1", [.text(eventID)])
         guard let account = try rows.first?.text(0) else { throw notFound }
@@ -265,14 +266,16 @@ extension SQLConnection {
             UPDATE outbox SET state = CASE WHEN due_at IS NULL THEN 'pending' ELSE 'urgent' END, attempts = 0,
                 due_at = CASE WHEN due_at IS NULL THEN due_at ELSE $2 END
             WHERE id = $1 RETURNING state
-            """, [.text(eventID), SQLValue(now)])
+            """, [.text(eventID), SQLValue(dates.lowerBound)])
         // If there is no row, the account was deleted meanwhile, with its events.
         guard let state = try sent.first?.text(0) else { throw notFound }
         guard state.hasSameBytes(as: "pending") else { return }
         // If the account is due soon, an event may be on its way.
         try run(
             "UPDATE accounts SET due_at = $2 WHERE account = $1 AND (due_at IS NULL OR due_at > $3)",
-            [.text(account), SQLValue(now), SQLValue(now + PurchaseLedger.eventLease)])
+            [
+                .text(account), SQLValue(dates.lowerBound), SQLValue(dates.upperBound + PurchaseLedger.eventLease),
+            ])
     }
 
     /// Locks the events of an account until the end of the transaction, so that no other transaction posts or takes

@@ -1,0 +1,85 @@
+import AppStoreReceipt
+import AppStoreReceiptTesting
+import Foundation
+import LedgerTestSupport
+@testable import PurchaseLedger
+import Reconciliation
+import Testing
+import TrialSupport
+
+/// Servers of one PostgreSQL database, whose clocks differ.
+@Suite(.enabled(if: Place.available.contains(.postgreSQL))) struct DatabaseClockTests {
+    private let location: Place.Location
+    private let uptime = Guarded(Duration.zero)
+    private var ledgers: [PurchaseLedger] = []
+    private var history = PurchaseHistory(bundleID: Minted.bundleID)
+
+    init() throws {
+        location = try Place.postgreSQL.makeLocation()
+        ledgers = try [600, -600].map { [location, uptime] (error: Int) in
+            var policy = LedgerPolicy()
+            policy.surroundings.date = { .now + .seconds(error) }
+            policy.surroundings.uptime = { .now + uptime.withLock(\.self) }
+            return try PurchaseLedger(location.text, policy: policy)
+        }
+    }
+
+    private mutating func redeem(for account: String, in ledger: PurchaseLedger) throws {
+        let coins = history.buyConsumable("coins", at: day(0))
+        let evidence = try history.evidence(coins, signedAt: day(1))
+        _ = try ledger.redeem(evidence, for: account, at: ledger.policy.surroundings.date())
+    }
+
+    private func take(_ ledger: PurchaseLedger) throws -> [OutgoingEvent] {
+        try ledger.takeEvents(
+            limit: 8, lease: PurchaseLedger.eventLease, at: ledger.policy.surroundings.sharedDate)
+    }
+
+    @Test mutating func `each event is delivered at once, and once`() throws {
+        for number in 0..<20 { try redeem(for: "account \(number)", in: ledgers[number % 2]) }
+        let delivered = Guarded<[String: Int]>([:])
+        let deliveries = ledgers.map { ledger in
+            EventDelivery(
+                ledger, maximumAttempts: 5,
+                { event in
+                    delivered.withLock { $0[event.id, default: 0] += 1 }
+                    // Meanwhile, the other server looks for events.
+                    usleep(700_000)
+                }, lease: .seconds(10))
+        }
+        let threads = deliveries.map { delivery in Thread { delivery.run { error in Issue.record(error) } } }
+        threads.forEach { $0.start() }
+        try wait { try ledgers[0].outboxCounts().pending == 0 }
+        deliveries.forEach { $0.stop() }
+        while threads.contains(where: { !$0.isFinished }) { usleep(10_000) }
+        #expect(delivered.withLock { $0.count == 20 && $0.values.allSatisfy { $0 == 1 } })
+    }
+
+    @Test mutating func `an event that is sent again on one server is not taken while another delivers it`() throws {
+        for (taker, sender) in [(0, 1), (1, 0)] {
+            try redeem(for: "account \(taker)", in: ledgers[taker])
+            let id = try #require(take(ledgers[taker]).first).id
+            try ledgers[sender].sendAgain(eventID: id, at: ledgers[sender].policy.surroundings.date())
+            #expect(try take(ledgers[sender]).isEmpty && take(ledgers[taker]).isEmpty)
+        }
+    }
+
+    @Test func `inquiries are taken and finished by the database's clock`() {
+        for ledger in ledgers {
+            let date = Reconciler.Options(ledger.policy.surroundings).clock()
+            #expect(.seconds(-5)...(.seconds(5)) ~= Instant.now.duration(to: date))
+        }
+    }
+
+    @Test func `between two readings, the time since the first counts`() throws {
+        let surroundings = ledgers[0].policy.surroundings
+        func error() -> Duration { Instant.now.duration(to: surroundings.sharedDate) }
+        #expect(.seconds(-5)...(.seconds(5)) ~= error())
+        uptime.withLock { $0 = .seconds(50) }
+        try ledgers[0].refreshClock()
+        #expect(.seconds(45)...(.seconds(55)) ~= error())
+        uptime.withLock { $0 = .seconds(61) }
+        try ledgers[0].refreshClock()
+        #expect(.seconds(-5)...(.seconds(5)) ~= error())
+    }
+}
