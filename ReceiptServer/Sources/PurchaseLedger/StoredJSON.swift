@@ -4,7 +4,7 @@ import StrictText
 
 /// The JSON in the tables. Purchases, renewals and arrays of strings, which each grant reads and writes, use the
 /// library's own coder: Foundation's is many times slower.
-enum StoredJSON {
+package enum StoredJSON {
     static func encode(_ purchase: Purchase) -> String { purchase.storedJSON }
 
     static func encode(_ renewal: SubscriptionRenewal) -> String { renewal.storedJSON }
@@ -41,7 +41,7 @@ enum StoredJSON {
         }
     }
 
-    static func encode(_ value: some Encodable) throws(LedgerError) -> String {
+    package static func encode(_ value: some Encodable) throws(LedgerError) -> String {
         let encoder = JSONEncoder()
         // The same value has the same text.
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -52,7 +52,7 @@ enum StoredJSON {
         }
     }
 
-    static func decode<Value: Decodable>(_ text: String) throws(LedgerError) -> Value {
+    package static func decode<Value: Decodable>(_ text: String) throws(LedgerError) -> Value {
         do {
             return try JSONDecoder().decode(Value.self, from: Data(text.utf8))
         } catch {

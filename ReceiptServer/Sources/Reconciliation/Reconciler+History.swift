@@ -68,7 +68,7 @@ extension Reconciler {
                     failure: "endless-pages", at: now)
             }
             let advanced = try ledger.advance(
-                inquiry, to: window, requestsPerHour: apple.requestsPerHour, at: now)
+                inquiry, to: window.cursor(), requestsPerHour: apple.requestsPerHour, at: now)
             // Another server has taken over the inquiry.
             guard let advanced else { return }
             inquiry = advanced.inquiry
@@ -162,7 +162,7 @@ extension Reconciler {
 extension HistoryWindow {
     func query(_ inquiry: Inquiry) -> NotificationHistoryQuery {
         var query = NotificationHistoryQuery(from: from, to: until)
-        query.onlyFailures = HistoryRange(rawValue: inquiry.subject) == .failures
+        query.onlyFailures = HistoryRange(inquiry) == .failures
         return query
     }
 }

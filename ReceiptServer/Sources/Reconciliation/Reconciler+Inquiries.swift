@@ -206,7 +206,7 @@ extension Reconciler {
             }
         } catch {
             guard error.class == .restartPaging else { return try postpone(inquiry, error) }
-            return try ledger.finish(inquiry, .goesOn(at: now + .seconds(86_400), cursor: nil, pages: 0), at: now)
+            return try ledger.finish(inquiry, .goesOn(at: now + .seconds(86_400), cursor: nil, attempts: 0), at: now)
         }
         for refusal in page.transactions.compactMap(\.refusal) {
             refuse(refusal.code, inquiry.subject, of: apple.app)
@@ -231,7 +231,7 @@ extension Reconciler {
             inquiry,
             .goesOn(
                 at: isMore ? now : now + InquiryPolicy.refundInterval, cursor: (revision ?? last)?.string,
-                pages: isMore ? barrenCount + 1 : 0), at: now)
+                attempts: isMore ? barrenCount + 1 : 0), at: now)
     }
 
     // MARK: Failures

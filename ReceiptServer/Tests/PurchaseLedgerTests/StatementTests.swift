@@ -1,6 +1,7 @@
 import AppStoreReceipt
 import AppStoreReceiptTesting
 @testable import PurchaseLedger
+@testable import Reconciliation
 import Testing
 
 /// How the databases plan the statements of requests.
@@ -82,7 +83,7 @@ import Testing
         let taken = try ledger.takeInquiries(about: app, of: kinds, limit: 9, requestsPerHour: 100, at: day(210))
         for inquiry in taken.inquiries where inquiry.kind == .history {
             let window = try ledger.historyWindow(of: inquiry, at: day(210)).window
-            _ = try ledger.advance(inquiry, to: window, requestsPerHour: 100, at: day(210))
+            _ = try ledger.advance(inquiry, to: window.cursor(), requestsPerHour: 100, at: day(210))
         }
         for inquiry in taken.inquiries { try ledger.finish(inquiry, .failed("no-answer"), at: day(210)) }
         _ = try ledger.takeRequest(about: app, priority: 0, requestsPerHour: 100, at: day(210))

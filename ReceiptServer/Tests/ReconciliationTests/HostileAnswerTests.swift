@@ -331,23 +331,6 @@ import Testing
         #expect(shop.reconciler.stopped.isEmpty)
     }
 
-    @Test func `a clock that steps back, by any time, makes no window of the future and loses none`() {
-        let now = Shop.start
-        for step in [Duration.seconds(1), .seconds(600), .hours(2), .days(1), .days(400)] {
-            for range in HistoryRange.allCases {
-                var checkpoint = HistoryCheckpoint()
-                (checkpoint.completeUntil, checkpoint.sweptUntil) = (now + step, now + step)
-                let app = AskedApp(.production, "com.example.app")
-                let window = checkpoint.window(range, of: app, at: now)
-                // A date from a slightly fast clock is within the overlap.
-                #expect(window.from <= now - .seconds(3600) && window.runUntil == now, "\(step)")
-                checkpoint.complete(window, range, of: app, at: now)
-                let noted = range == .failures ? checkpoint.completeUntil : checkpoint.sweptUntil
-                #expect(noted == window.until || step < .seconds(3601), "\(step)")
-            }
-        }
-    }
-
     @Test(arguments: Place.available)
     func `who waited for an answer for longer than the lease changes nothing that another server did since`(
         _ place: Place

@@ -281,10 +281,7 @@ final class Shop: Sendable {
         }
     }
 
-    func checkpoint() throws -> HistoryCheckpoint {
-        let app = app
-        return try ledger.store.read { (connection) throws(LedgerError) in try connection.checkpoint(of: app) }
-    }
+    func checkpoint() throws -> HistoryCheckpoint { try ledger.historyCheckpoint(of: app) }
 
     func requests(_ endpoint: AppStoreServerEndpoint) -> Int { store.requestCounts[endpoint] ?? 0 }
 }

@@ -123,8 +123,8 @@ extension PurchaseLedger {
         case ended
         /// It will be sent again.
         case again(at: Instant, attempts: Int64, failure: String?)
-        /// It continues from the cursor. `pages` is the number of pages read in this run.
-        case goesOn(at: Instant, cursor: String?, pages: Int64)
+        /// It continues from the cursor, by default with the same priority.
+        case goesOn(at: Instant, cursor: String?, attempts: Int64, failure: String? = nil, priority: Int? = nil)
         /// It is not sent again. Operators can see it.
         case failed(String)
         /// Apple doesn't know the transaction.
@@ -133,9 +133,12 @@ extension PurchaseLedger {
 
     /// Records the result of an inquiry, unless its lease has expired and another server has it.
     ///
-    /// - Parameter isUnspent: Whether no request was made.
+    /// - Parameters:
+    ///   - isUnspent: Whether no request was made.
+    ///   - change: What an inquiry that continues changes in the checkpoint of its app.
     package func finish(
-        _ inquiry: Inquiry, _ result: InquiryResult, isUnspent: Bool = false, at now: Instant
+        _ inquiry: Inquiry, _ result: InquiryResult, isUnspent: Bool = false, at now: Instant,
+        changingCheckpoint change: ((inout HistoryCheckpoint) -> Void)? = nil
     ) throws(LedgerError) {
         let mine = """
             WHERE environment = $1 AND bundle_id = $2 AND kind = $3 AND subject = $4 AND leased_until = $5
@@ -154,12 +157,17 @@ extension PurchaseLedger {
                     UPDATE questions SET leased_until = 0, attempts = $6, failure = $7,
                         due_at = CASE WHEN due_at > $8 THEN due_at ELSE $9 END \(mine)
                     """, key + [.integer(attempts), SQLValue(failure), SQLValue(inquiry.dueAt), SQLValue(date)])
-            case .goesOn(let date, let cursor, let pages):
-                try connection.write(
+            case .goesOn(let date, let cursor, let attempts, let failure, let priority):
+                let rows = try connection.run(
                     """
-                    UPDATE questions SET leased_until = 0, failure = NULL, due_at = $6, cursor = $7, attempts = $8
-                    \(mine)
-                    """, key + [SQLValue(date), SQLValue(cursor), .integer(pages)])
+                    UPDATE questions SET leased_until = 0, due_at = $6, cursor = $7, attempts = $8, failure = $9,
+                        priority = COALESCE($10, priority) \(mine) RETURNING 1
+                    """,
+                    key + [
+                        SQLValue(date), SQLValue(cursor), .integer(attempts), SQLValue(failure),
+                        priority.map { .integer(Int64($0)) } ?? .null,
+                    ])
+                if let change, !rows.isEmpty { try connection.changeCheckpoint(of: inquiry.app, change) }
             case .failed(let failure):
                 try connection.write(
                     "UPDATE questions SET leased_until = 0, state = 'failed', failure = $6 \(mine)",
@@ -208,7 +216,7 @@ extension PurchaseLedger {
         package internal(set) var spentThisHour = 0
         package internal(set) var completeUntil: Instant?
         package internal(set) var sweptUntil: Instant?
-        package internal(set) var gap: (from: Instant, until: Instant)?
+        package internal(set) var gap: HistoryCheckpoint.Gap?
     }
 
     /// Returns the state of the queues.

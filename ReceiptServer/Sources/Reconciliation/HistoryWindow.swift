@@ -1,33 +1,26 @@
-package import AppStoreReceipt
-
-/// The notifications that an inquiry covers. The raw values are the subjects of inquiries.
-package enum HistoryRange: String, Sendable, CaseIterable {
-    /// The notifications since the checkpoint that no server has accepted: requested every 15 minutes.
-    case failures
-    /// All notifications since the last complete run: every day, after an outage, and after a restored backup.
-    case everything
-}
+import AppStoreReceipt
+import PurchaseLedger
 
 /// A period whose notifications are requested page by page, with the position reached. It is stored after each page.
-package struct HistoryWindow: Codable, Sendable, Equatable {
+struct HistoryWindow: Codable, Sendable, Equatable {
     /// The beginning and the end of the window.
-    package var from: Instant
-    package var until: Instant
+    var from: Instant
+    var until: Instant
     /// The token of the next page, or `nil` for the first page.
-    package var token: String?
+    var token: String?
     /// The number of times that reading was restarted.
-    package var restarts = 0
+    var restarts = 0
     /// The number of consecutive hours that used up the limit for pages without new items, or `nil` for none.
-    package var barrenHours: Int?
+    var barrenHours: Int?
     /// Whether an error occurred in the window, so that an item can be missing.
-    package var isFaulty = false
+    var isFaulty = false
     /// The period from `runFrom` to `runUntil`, which successive windows of ``HistoryRange/everything`` cover.
-    package var runFrom: Instant
-    package var runUntil: Instant
+    var runFrom: Instant
+    var runUntil: Instant
     /// The beginning of the first window with an error.
-    package var faultyFrom: Instant?
+    var faultyFrom: Instant?
     /// Whether the run repeats an earlier one.
-    package var isSecondLook = false
+    var isSecondLook = false
 
     /// The maximum length of a window. In a longer one, too much would be lost when a token expires.
     static let maximumLength = Duration.seconds(7 * 86_400)
@@ -47,7 +40,7 @@ package struct HistoryWindow: Codable, Sendable, Equatable {
     }
 
     /// Starts over with the first page.
-    package mutating func restart() {
+    mutating func restart() {
         token = nil
         restarts += 1
         isFaulty = true
@@ -56,14 +49,14 @@ package struct HistoryWindow: Codable, Sendable, Equatable {
     /// Drops the beginning of the window, which Apple no longer has.
     ///
     /// - Returns: Whether any of the window is left.
-    package mutating func shorten(by duration: Duration) -> Bool {
+    mutating func shorten(by duration: Duration) -> Bool {
         token = nil
         from += duration
         return from < until
     }
 
     /// The next window, or `nil` after the last.
-    package var following: HistoryWindow? {
+    var following: HistoryWindow? {
         guard until < runUntil else { return nil }
         var window = self
         window.from = until
@@ -74,63 +67,6 @@ package struct HistoryWindow: Codable, Sendable, Equatable {
     }
 
     var firstFault: Instant? { faultyFrom ?? (isFaulty ? from : nil) }
-}
-
-/// The dates up to which the notifications of an app are complete.
-struct HistoryCheckpoint {
-    /// The end of the period for which the notifications that Apple couldn't deliver are complete.
-    var completeUntil: Instant?
-    /// The end of the period for which all of Apple's notifications are complete.
-    var sweptUntil: Instant?
-    /// The date from which something can be missing although it was requested.
-    var doubtfulFrom: Instant?
-    /// The number of times that errors occurred; 0 for the second run over everything that Apple had.
-    var doubts: Int64 = 0
-    /// The period that Apple no longer had when it was requested.
-    var gap: (from: Instant, until: Instant)?
-}
-
-extension SQLConnection {
-    /// Locks the checkpoint of an app until the end of the transaction. Inquiries about notifications are locked first.
-    func lockCheckpoint(of app: AskedApp) throws(LedgerError) -> HistoryCheckpoint {
-        try write(
-            "INSERT INTO history_checkpoints (environment, bundle_id, doubts) VALUES ($1, $2, 0) ON CONFLICT DO NOTHING",
-            app.columns)
-        return try checkpoint(of: app, dialect.rowLock)
-    }
-
-    func checkpoint(of app: AskedApp, _ lock: String = "") throws(LedgerError) -> HistoryCheckpoint {
-        var checkpoint = HistoryCheckpoint()
-        guard
-            let row = try run(
-                """
-                SELECT complete_until, swept_until, doubtful_from, doubts, gap_from, gap_until FROM history_checkpoints
-                WHERE environment = $1 AND bundle_id = $2\(lock)
-                """, app.columns
-            ).first
-        else { return checkpoint }
-        checkpoint.completeUntil = try row.optionalDate("complete_until")
-        checkpoint.sweptUntil = try row.optionalDate("swept_until")
-        checkpoint.doubtfulFrom = try row.optionalDate("doubtful_from")
-        checkpoint.doubts = try row.integer("doubts")
-        if let from = try row.optionalDate("gap_from"), let until = try row.optionalDate("gap_until") {
-            checkpoint.gap = (from, until)
-        }
-        return checkpoint
-    }
-
-    func write(_ checkpoint: HistoryCheckpoint, of app: AskedApp) throws(LedgerError) {
-        func value(_ date: Instant?) -> SQLValue { date.map { SQLValue($0) } ?? .null }
-        try write(
-            """
-            UPDATE history_checkpoints SET complete_until = $3, swept_until = $4, doubtful_from = $5, doubts = $6,
-                gap_from = $7, gap_until = $8 WHERE environment = $1 AND bundle_id = $2
-            """,
-            app.columns + [
-                value(checkpoint.completeUntil), value(checkpoint.sweptUntil), value(checkpoint.doubtfulFrom),
-                .integer(checkpoint.doubts), value(checkpoint.gap?.from), value(checkpoint.gap?.until),
-            ])
-    }
 }
 
 extension HistoryCheckpoint {
@@ -148,7 +84,7 @@ extension HistoryCheckpoint {
     }
 
     mutating func note(gapFrom from: Instant, until: Instant) {
-        gap = (min(from, gap?.from ?? from), max(until, gap?.until ?? until))
+        gap = Gap(from: min(from, gap?.from ?? from), until: max(until, gap?.until ?? until))
     }
 
     /// Returns the first window of a run, and records what Apple no longer has.
