@@ -272,7 +272,8 @@ package struct LedgerService: Sendable {
             },
             Thread {
                 appleReading.run { () throws(LedgerError) in
-                    try AppleMetrics.read(ledger, isAsking: askApple != nil)
+                    try AppleMetrics.read(
+                        ledger, isAsking: askApple != nil, at: ledger.policy.surroundings.sharedDate)
                 }
             },
         ]
@@ -352,7 +353,10 @@ package struct LedgerService: Sendable {
         var families: [MetricFamily] = []
         if let stored = appleReading.last.value {
             families.append(AppleMetrics.notifications(stored))
-            if let askApple { families += AppleMetrics.stored(stored, askApple.reconciler.apps) }
+            if let askApple {
+                families += AppleMetrics.stored(
+                    stored, askApple.reconciler.apps, at: ledger.policy.surroundings.sharedDate)
+            }
         }
         if let askApple { families += AppleMetrics.counted(askApple.reconciler) }
         return families

@@ -6,7 +6,7 @@ extension PurchaseLedger {
     /// - Parameters:
     ///   - eventID: The event's identifier.
     ///   - reason: The operator and the reason to record, or `nil` to record nothing.
-    ///   - now: The date when the event is due.
+    ///   - now: The date of the request.
     /// - Throws: `not-found` if there is no such event.
     @available(*, noasync)
     public func sendAgain(eventID: String, reason: String? = nil, at now: Instant = .now) throws(LedgerError) {

@@ -120,7 +120,10 @@ public final class PurchaseLedger: Sendable {
             switch opening {
             case .asItIs:
                 try Schema.check(store)
-                (upgrade, firstFloor, migrated, databaseClock) = (nil, 0, [], nil)
+                (upgrade, firstFloor, migrated) = (nil, 0, [])
+                databaseClock = try store.read { (connection) throws(LedgerError) in
+                    try policy.surroundings.databaseClock(connection)
+                }
                 return
             case .creating:
                 try Schema.create(store)
@@ -133,9 +136,10 @@ public final class PurchaseLedger: Sendable {
                 try CommitMarks.clean(connection)
                 try connection.raiseSequenceFloor(to: now.millisecondsSince1970)
                 try LedgerSummary.identify(connection, policy.surroundings, at: now)
-                let surroundings = policy.surroundings
-                let clock = surroundings.hasDatabaseClock ? try DatabaseClock(connection, surroundings.uptime) : nil
-                return (try connection.sequenceFloor(), try connection.run(SeatTables.marked), clock)
+                return (
+                    try connection.sequenceFloor(), try connection.run(SeatTables.marked),
+                    try policy.surroundings.databaseClock(connection)
+                )
             }
         }
     }
@@ -148,7 +152,7 @@ public final class PurchaseLedger: Sendable {
     @available(*, noasync)
     public func completeFile() throws(LedgerError) { try store.completeFile() }
 
-    /// Reads the clock of the database server again if that was done more than a minute ago.
+    /// Reads the clock of the database server again if that was done more than ten seconds ago.
     package func refreshClock() throws(LedgerError) { try policy.surroundings.databaseClock?.refresh(store) }
 
     func report(_ notices: LedgerNotices) {

@@ -17,15 +17,18 @@ package struct Surroundings: Sendable {
 
     package init() {}
 
-    /// The date that all servers of the ledger agree on, for the leases of events and inquiries.
-    package var sharedDate: Instant { databaseClock?.date ?? date() }
-
-    /// Returns the range from a date of this machine's clock to the date of the database's, or the reverse. If the
-    /// clocks differ, what is due now is due at the beginning, and a lease that begins now is counted from the end.
-    func dates(_ now: Instant) -> ClosedRange<Instant> {
-        let shared = databaseClock?.date ?? now
-        return min(now, shared)...max(now, shared)
+    /// Reads the clock of the database server.
+    func databaseClock(_ connection: any SQLConnection) throws(LedgerError) -> DatabaseClock? {
+        hasDatabaseClock ? try DatabaseClock(connection, uptime) : nil
     }
+
+    /// The date that all servers of the ledger agree on, for the leases of events and inquiries.
+    package var sharedDate: Instant { databaseDate ?? date() }
+    /// The date of the database's clock, or `nil` if this machine's is the only one.
+    package var databaseDate: Instant? { databaseClock?.date }
+
+    /// Returns when an event is due that is posted at a date of this machine's clock: not later because it is ahead.
+    func dueDate(_ now: Instant) -> Instant { min(now, databaseDate ?? now) }
 
     /// 128 random bits, so ids stay unique after a restored backup.
     func makeID() -> String {

@@ -13,7 +13,10 @@ import Synchronization
 package final class Reconciler: Sendable {
     /// The dependencies that tests replace.
     package struct Options: Sendable {
+        /// Decides about evidence.
         package var clock: @Sendable () -> Instant
+        /// Decides about the queue, unless it returns `nil`.
+        package var queueClock: @Sendable () -> Instant?
         /// Returns a number from 0 up to but not including 1, used to spread out retries.
         package var random: @Sendable () -> Double
         /// Waits, in ``reconcile(since:account:dryRun:progress:)``.
@@ -22,7 +25,8 @@ package final class Reconciler: Sendable {
         package var onFinding: @Sendable (Finding) -> Void = { _ in }
 
         package init(_ surroundings: Surroundings = Surroundings()) {
-            clock = { surroundings.sharedDate }
+            clock = surroundings.date
+            queueClock = { surroundings.databaseDate }
             random = { Double(surroundings.random() >> 11) / Double(1 << 53) }
         }
     }
@@ -52,7 +56,10 @@ package final class Reconciler: Sendable {
         state = Mutex(State(apps: apps))
     }
 
-    var now: Instant { options.clock() }
+    /// The date of the queue.
+    var now: Instant { options.queueClock() ?? options.clock() }
+    /// The date of evidence.
+    var date: Instant { options.clock() }
 
     package var apps: [AppleApp] { state.withLock(\.apps) }
 
@@ -94,6 +101,7 @@ package final class Reconciler: Sendable {
     /// Takes a few inquiries that are due, sends them one after the other, and records the answers. It waits only for
     /// answers.
     package func runOnce() -> Step {
+        do throws(LedgerError) { try ledger.refreshClock() } catch { options.onFinding(.ledger(error)) }
         let now = now
         let apps = state.withLock { state in
             state.turn += 1
@@ -120,7 +128,6 @@ package final class Reconciler: Sendable {
         let kinds = Inquiry.Kind.allCases.filter { appState.allows($0.endpoint, at: now) }
         let wakes = Inquiry.Kind.allCases.map { appState.wakes($0.endpoint) }.filter { $0 > now }.min()
         guard !kinds.isEmpty else { return (0, wakes) }
-        try ledger.refreshClock()
         let taken = try ledger.takeInquiries(
             about: apple.app, of: Set(kinds), limit: appState.isProbing ? 1 : 4,
             requestsPerHour: apple.requestsPerHour, at: now)
@@ -217,8 +224,8 @@ package final class Reconciler: Sendable {
             if isResumed { options.onFinding(.resumed(apple.app)) }
             return answer
         } catch {
-            let now = now
-            let skew = error.status == 401 ? error.serverDate.map { $0 - now } : nil
+            let (now, date) = (now, date)
+            let skew = error.status == 401 ? error.serverDate.map { $0 - date } : nil
             let change = state.withLock { state in
                 let request = ReconciliationCounts.Request(app: apple.app, endpoint: endpoint, code: error.metricCode)
                 state.counts.requests[request, default: 0] += 1

@@ -64,10 +64,12 @@ import TrialSupport
         }
     }
 
-    @Test func `inquiries are taken and finished by the database's clock`() {
+    @Test func `inquiries are taken by the database's clock, and evidence counts by the server's`() {
         for ledger in ledgers {
-            let date = Reconciler.Options(ledger.policy.surroundings).clock()
-            #expect(.seconds(-5)...(.seconds(5)) ~= Instant.now.duration(to: date))
+            let surroundings = ledger.policy.surroundings
+            let options = Reconciler.Options(surroundings)
+            #expect(.zero...(.seconds(5)) ~= surroundings.date().duration(to: options.clock()))
+            #expect(.seconds(-5)...(.seconds(5)) ~= Instant.now.duration(to: options.queueClock() ?? .distantPast))
         }
     }
 
@@ -75,11 +77,11 @@ import TrialSupport
         let surroundings = ledgers[0].policy.surroundings
         func error() -> Duration { Instant.now.duration(to: surroundings.sharedDate) }
         #expect(.seconds(-5)...(.seconds(5)) ~= error())
-        uptime.withLock { $0 = .seconds(50) }
+        uptime.withLock { $0 = .seconds(9) }
         try ledgers[0].refreshClock()
-        #expect(.seconds(45)...(.seconds(55)) ~= error())
-        uptime.withLock { $0 = .seconds(61) }
+        #expect(.seconds(7)...(.seconds(10)) ~= error())
+        uptime.withLock { $0 = .seconds(11) }
         try ledgers[0].refreshClock()
-        #expect(.seconds(-5)...(.seconds(5)) ~= error())
+        #expect(.seconds(-1)...(.seconds(1)) ~= error())
     }
 }

@@ -13,7 +13,7 @@ struct AppleMetrics: Sendable {
         var asking: (inquiries: [PurchaseLedger.InquiryCounts], unknown: [(app: AskedApp, signer: String, count: Int)])?
     }
 
-    static func read(_ ledger: PurchaseLedger, isAsking: Bool, at now: Instant = .now) throws(LedgerError) -> Stored {
+    static func read(_ ledger: PurchaseLedger, isAsking: Bool, at now: Instant) throws(LedgerError) -> Stored {
         var stored = Stored(notifications: try ledger.lastNotifications())
         if isAsking { stored.asking = (try ledger.inquiryCounts(at: now), try ledger.unknownCounts()) }
         return stored
@@ -41,7 +41,7 @@ struct AppleMetrics: Sendable {
 
     /// Returns the metrics from the tables, which are the same on all servers of a ledger.
     static func stored(
-        _ stored: Stored, _ apps: [AppleApp], at now: Instant = .now
+        _ stored: Stored, _ apps: [AppleApp], at now: Instant
     ) -> [MetricFamily] {
         guard let (inquiries, unknown) = stored.asking else { return [] }
         var states = MetricFamily(

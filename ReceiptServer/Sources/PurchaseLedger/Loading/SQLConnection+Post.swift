@@ -31,7 +31,7 @@ extension SQLConnection {
         _ events: [LedgerEvent], closingOrdersOf purchases: [NewPurchase] = [], answering accounts: [String] = [],
         _ policy: LedgerPolicy, at now: Instant
     ) throws(LedgerError) -> (numbers: [Int64], posted: [LedgerEvent]) {
-        let due = policy.surroundings.dates(now).lowerBound
+        let due = policy.surroundings.dueDate(now)
         var posting = Posting(events, answering: accounts, at: now, due: due, dialect)
         // The accounts are locked before their orders: no other transaction closes one of them.
         var (closing, naming): ([SQLStatement], [SQLStatement]) = ([], [])

@@ -124,6 +124,8 @@ public final class EventDelivery: Sendable {
         func renewLeases(of senders: EventSenders) throws(LedgerError) {
             guard surroundings.uptime() >= nextRenewal else { return }
             nextRenewal = surroundings.uptime() + lease / 3
+            // Without a new reading, the last one goes on.
+            do throws(LedgerError) { try ledger.refreshClock() } catch { onError(error) }
             try ledger.keepEvents(senders.openEvents, lease: lease, at: surroundings.sharedDate)
         }
         while !isStopped.load(ordering: .relaxed) {
@@ -139,6 +141,7 @@ public final class EventDelivery: Sendable {
                 } catch {
                     onError(error)
                 }
+                do throws(LedgerError) { try ledger.refreshClock() } catch { onError(error) }
                 do throws(LedgerError) { try ledger.settleDue(at: surroundings.date()) } catch { onError(error) }
             }
             guard let senders else {
@@ -149,7 +152,6 @@ public final class EventDelivery: Sendable {
                 if try record(&results, onError) { isDue = true }
                 try renewLeases(of: senders)
                 if isDue, senders.freeCount > 0 {
-                    try ledger.refreshClock()
                     let events = try ledger.takeEvents(
                         limit: senders.freeCount, lease: lease, isNewestFirst: isNewestFirst,
                         at: surroundings.sharedDate)

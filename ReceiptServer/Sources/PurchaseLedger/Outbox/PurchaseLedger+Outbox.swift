@@ -79,8 +79,7 @@ extension PurchaseLedger {
         limit: Int, lease: Duration, isNewestFirst: Bool = false, at now: Instant
     ) throws(LedgerError) -> [OutgoingEvent] {
         try store.write { (connection) throws(LedgerError) in
-            // No event waits this long: the clock was ahead when the date was written. The clocks of two servers can
-            // differ by five minutes.
+            // No event waits this long: the clock was ahead when the date was written, by more than five minutes.
             let bound = now + Self.maximumDelay + .seconds(300)
             for row in try connection.run(OutboxQuery.late(connection.dialect), [SQLValue(bound)]) {
                 try connection.setDue(now, row.text(0))
@@ -254,7 +253,7 @@ extension SQLConnection {
     ///
     /// - Throws: `not-found` if there is no such event.
     func sendAgain(_ eventID: String, _ surroundings: Surroundings, at now: Instant) throws(LedgerError) {
-        let dates = surroundings.dates(now)
+        let due = SQLValue(surroundings.dueDate(now))
         let notFound = LedgerError(.notFound, "event")
         let rows = try run("SELECT account FROM outbox WHERE id = $1", [.text(eventID)])
         guard let account = try rows.first?.text(0) else { throw notFound }
@@ -266,16 +265,14 @@ extension SQLConnection {
             UPDATE outbox SET state = CASE WHEN due_at IS NULL THEN 'pending' ELSE 'urgent' END, attempts = 0,
                 due_at = CASE WHEN due_at IS NULL THEN due_at ELSE $2 END
             WHERE id = $1 RETURNING state
-            """, [.text(eventID), SQLValue(dates.lowerBound)])
+            """, [.text(eventID), due])
         // If there is no row, the account was deleted meanwhile, with its events.
         guard let state = try sent.first?.text(0) else { throw notFound }
         guard state.hasSameBytes(as: "pending") else { return }
         // If the account is due soon, an event may be on its way.
         try run(
             "UPDATE accounts SET due_at = $2 WHERE account = $1 AND (due_at IS NULL OR due_at > $3)",
-            [
-                .text(account), SQLValue(dates.lowerBound), SQLValue(dates.upperBound + PurchaseLedger.eventLease),
-            ])
+            [.text(account), due, SQLValue((surroundings.databaseDate ?? now) + PurchaseLedger.eventLease)])
     }
 
     /// Locks the events of an account until the end of the transaction, so that no other transaction posts or takes

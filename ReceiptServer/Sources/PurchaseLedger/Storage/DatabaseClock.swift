@@ -4,11 +4,14 @@ import Synchronization
 /// The clock of a database server. By it, an event or an inquiry is one server's until its lease ends, even if the
 /// clocks of the servers differ.
 ///
-/// It is read once a minute. In between, the time since then is added, which nobody can set.
+/// It is read every ten seconds, because another server with another clock can replace it. In between, the time since
+/// then is added, which nobody can set.
 final class DatabaseClock: Sendable {
     private typealias Reading = (date: Instant, uptime: Surroundings.Uptime)
 
-    private static let interval = Duration.seconds(60)
+    private static let interval = Duration.seconds(10)
+    /// The maximum time for an answer: a later one says less than the last reading.
+    private static let patience = Duration.seconds(1)
 
     private let query: String
     private let uptime: @Sendable () -> Surroundings.Uptime
@@ -39,10 +42,11 @@ final class DatabaseClock: Sendable {
         return reading.date + reading.uptime.duration(to: uptime())
     }
 
-    /// Reads the clock again if that was done more than a minute ago.
+    /// Reads the clock again if that was done more than ten seconds ago.
     func refresh(_ store: any LedgerStore) throws(LedgerError) {
-        guard reading.withLock(\.uptime) + Self.interval < uptime() else { return }
+        let start = uptime()
+        guard reading.withLock(\.uptime) + Self.interval < start else { return }
         let new = try store.read { (connection) throws(LedgerError) in try Self.read(query, connection, uptime) }
-        reading.withLock { $0 = new }
+        if new.uptime - start <= Self.patience { reading.withLock { $0 = new } }
     }
 }
