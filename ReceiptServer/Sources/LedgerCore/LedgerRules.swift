@@ -11,7 +11,7 @@ package struct LedgerRules: Sendable {
     /// Whether purchases reach accounts by the tokens with which they were made.
     let usesTokens: Bool
     /// The date from which a purchase without a token is not granted to its submitter (R4); `nil` for never.
-    let requiresTokenSince: Instant?
+    package let requiresTokenSince: Instant?
     /// Whether there are events about what becomes of subscriptions and of requests for refunds.
     let notifiesLifecycles: Bool
     /// A subscription with more transactions is divided, so that not all of them are loaded each time.

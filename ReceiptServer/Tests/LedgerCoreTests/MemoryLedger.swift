@@ -49,6 +49,15 @@ final class MemoryLedger {
         return state
     }
 
+    /// The owners of some original transactions.
+    func owners(of originals: Set<String>) -> [String: String] {
+        var owners: [String: String] = [:]
+        for (key, number) in lineages.identifiers where originals.contains(key.transactionID.string) {
+            owners[key.transactionID.string] = lineages.byID[number]?.owner?.account
+        }
+        return owners
+    }
+
     /// What the events add up to.
     var stateByEvents: LedgerState {
         var state = LedgerState()
@@ -126,11 +135,17 @@ final class MemoryLedger {
         _ = try result.get()
     }
 
+    /// - Parameter original: The original transaction of the lineage to transfer, or `nil` for all of the account's.
     func transfer(
-        from account: String, to other: String, moving tokens: [AppAccountToken] = [], at now: Instant
+        from account: String, to other: String, _ original: String? = nil, moving tokens: [AppAccountToken] = [],
+        at now: Instant
     ) {
         for token in tokens { lineages.holders?[token] = TokenHolder(account: other, isRetired: false) }
-        decide(Submission(), about: numbers(of: account), .transfer, at: now) {
+        let numbers = numbers(of: account).filter { number in
+            guard let original else { return true }
+            return lineages.identifiers.contains { $0.value == number && Self.original($0.key) == original }
+        }
+        decide(Submission(), about: numbers, .transfer, at: now) {
             $0.transfer(from: account, to: other, reason: "test", moving: tokens)
         }
     }

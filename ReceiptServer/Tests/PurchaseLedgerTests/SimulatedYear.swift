@@ -140,7 +140,7 @@ final class SimulatedYear: @unchecked Sendable {
         policy.surroundings.date = { fakeStore.now }
         policy.surroundings.hasDatabaseClock = false
         policy.surroundings.random = { random.withLock { $0.next() } }
-        contents = Contents(models: (0...scale.customers).map { [policy] _ in OrdersModel(policy) })
+        contents = Contents(models: (0...scale.customers).map { [policy] _ in OrdersModel(policy.rules) })
         restorable = try RestorableLedger(place, servers: 2, policy, at: Self.start) { [conflicts] conflict in
             conflicts.withLock { $0.append(conflict.transactionID) }
         }

@@ -1,19 +1,27 @@
-@_spi(Ledger) import AppStoreReceipt
-@testable import PurchaseLedger
+@_spi(Ledger) package import AppStoreReceipt
+package import LedgerCore
 
 /// The rules R1 to R15 of one customer without a database: everything that ever arrived, and all of it computed anew.
 /// All transactions of a lineage have one original transaction.
-struct OrdersModel {
-    struct Order: Equatable {
-        let id: String
-        var account: String
-        let productID: String
-        let createdAt: Instant
-        let token: AppAccountToken
-        let shopOrderID: String?
-        var transactionID: String?
+package struct OrdersModel {
+    package struct Order: Equatable {
+        package let id: String
+        package internal(set) var account: String
+        package let productID: String
+        package let createdAt: Instant
+        package let token: AppAccountToken
+        package let shopOrderID: String?
+        package internal(set) var transactionID: String?
         /// Whether events name it.
         var isNamed = false
+
+        package init(
+            id: String, account: String, productID: String, createdAt: Instant, token: AppAccountToken,
+            shopOrderID: String?
+        ) {
+            (self.id, self.account, self.productID) = (id, account, productID)
+            (self.createdAt, self.token, self.shopOrderID) = (createdAt, token, shopOrderID)
+        }
     }
 
     private struct Place: Hashable {
@@ -21,31 +29,31 @@ struct OrdersModel {
         let lineage: String
     }
 
-    let policy: LedgerPolicy
+    private let rules: LedgerRules
     private var purchases: [Purchase] = []
     private var renewals: [SubscriptionRenewal] = []
     /// By original transaction.
-    private(set) var owners: [String: String] = [:]
-    private(set) var grants: [String: LedgerState.Row] = [:]
-    private(set) var tokens: [AppAccountToken: (account: String, isRetired: Bool)] = [:]
+    package private(set) var owners: [String: String] = [:]
+    package private(set) var grants: [String: LedgerState.Row] = [:]
+    package private(set) var tokens: [AppAccountToken: (account: String, isRetired: Bool)] = [:]
     private var reported: Set<Place> = []
-    private(set) var conflicts: [String] = []
-    private(set) var orders: [Order] = []
-    private(set) var unordered: Set<String> = []
+    package private(set) var conflicts: [String] = []
+    package private(set) var orders: [Order] = []
+    package private(set) var unordered: Set<String> = []
     /// The date of each lineage's last decision, which goes back with a clock.
     private var decided: [String: Instant] = [:]
 
-    init(_ policy: LedgerPolicy) { self.policy = policy }
+    package init(_ rules: LedgerRules) { self.rules = rules }
 
     // MARK: What arrives
 
-    mutating func record(_ evidence: VerifiedEvidence, at now: Instant) {
+    package mutating func record(_ evidence: VerifiedEvidence, at now: Instant) {
         record(
             evidence.purchases.map(\.purchase), evidence.renewals.map(\.renewal), at: now)
     }
 
     /// What the App Store answered is evidence, too.
-    mutating func record(_ submitted: [Purchase], _ renewals: [SubscriptionRenewal], at now: Instant) {
+    package mutating func record(_ submitted: [Purchase], _ renewals: [SubscriptionRenewal], at now: Instant) {
         purchases += submitted
         self.renewals += renewals
         let lineages = Set(submitted.map(\.originalTransactionID))
@@ -53,7 +61,7 @@ struct OrdersModel {
         settle(lineages, Set(submitted.map(\.transactionID)), at: now)
     }
 
-    mutating func redeem(
+    package mutating func redeem(
         _ evidence: VerifiedEvidence, for account: String, _ token: AppAccountToken?, at now: Instant
     ) -> [String] {
         add(evidence)
@@ -71,7 +79,7 @@ struct OrdersModel {
         for purchase in evidence.purchases {
             guard let item = items.first(where: { $0.transactionID == purchase.transactionID }) else { continue }
             let lineage = item.originalTransactionID
-            guard owners[lineage] == nil, policy.rules.isForSale(item.productID), missing(item, isReceipt) == nil,
+            guard owners[lineage] == nil, rules.isForSale(item.productID), missing(item, isReceipt) == nil,
                 isFor(item.purchase) == true || !forOthers.contains(lineage)
             else { continue }
             owners[lineage] = account
@@ -100,7 +108,7 @@ struct OrdersModel {
             return own.contains { $0.quantity > 0 } ? .alreadyYours : .revoked
         }
         if let owner = owners[item.originalTransactionID], owner != account { return .belongsToAnother }
-        if !policy.rules.isForSale(item.productID) { return .notForSale }
+        if !rules.isForSale(item.productID) { return .notForSale }
         if owners[item.originalTransactionID] == nil { return missing(item, isReceipt) ?? .notYours }
         switch item.access {
         case .notYet: return .tooEarly
@@ -111,7 +119,7 @@ struct OrdersModel {
     }
 
     /// Decides again about what began or was refunded since its last decision.
-    mutating func settleDue(at now: Instant) {
+    package mutating func settleDue(at now: Instant) {
         let due = purchases.filter { purchase in
             let decided = decided[purchase.originalTransactionID] ?? .distantPast
             return [purchase.purchaseDate, purchase.revocation.details?.date].compactMap(\.self).contains {
@@ -124,7 +132,7 @@ struct OrdersModel {
     }
 
     /// R3, R15. Returns `nil` if the token belongs to another account.
-    mutating func token(_ token: AppAccountToken, for account: String, at now: Instant) -> Bool? {
+    package mutating func token(_ token: AppAccountToken, for account: String, at now: Instant) -> Bool? {
         if let holder = tokens[token] { return holder.account == account && !holder.isRetired ? false : nil }
         tokens[token] = (account, false)
         let all = Set(purchases.map(\.originalTransactionID))
@@ -136,7 +144,9 @@ struct OrdersModel {
     }
 
     /// Returns the number of purchases.
-    mutating func transfer(from account: String, to other: String, _ original: String?, movesTokens: Bool) -> Int {
+    package mutating func transfer(from account: String, to other: String, _ original: String?, movesTokens: Bool)
+        -> Int
+    {
         let moved = owners.filter { $0.value == account && (original == nil || $0.key == original) }.keys
         for lineage in moved {
             owners[lineage] = other
@@ -156,14 +166,14 @@ struct OrdersModel {
     }
 
     /// R13
-    mutating func forget(_ account: String, as name: String) {
+    package mutating func forget(_ account: String, as name: String) {
         owners = owners.mapValues { $0 == account ? name : $0 }
         grants = grants.mapValues { $0.account == account ? .init(account: name, quantity: $0.quantity) : $0 }
         for (token, holder) in tokens where holder.account == account { tokens[token] = (name, true) }
         orders.removeAll { $0.account == account }
     }
 
-    mutating func add(_ order: Order) { orders.append(order) }
+    package mutating func add(_ order: Order) { orders.append(order) }
 
     // MARK: What events name
 
@@ -172,7 +182,7 @@ struct OrdersModel {
     }
 
     /// The token of a transaction, if it is an account's.
-    func accountToken(_ transactionID: String, _ account: String, at now: Instant) -> AppAccountToken? {
+    package func accountToken(_ transactionID: String, _ account: String, at now: Instant) -> AppAccountToken? {
         let items = items(Set(purchases.map(\.originalTransactionID)), at: now)
         guard let item = items.first(where: { $0.transactionID == transactionID }), let token = Self.token(of: item),
             let holder = tokens[token], holder.account == account, !holder.isRetired
@@ -181,7 +191,7 @@ struct OrdersModel {
     }
 
     /// The order that is known to be a transaction's.
-    func order(_ transactionID: String, _ account: String) -> Order? {
+    package func order(_ transactionID: String, _ account: String) -> Order? {
         orders.first { $0.isNamed && $0.transactionID == transactionID && $0.account == account }
     }
 
@@ -220,7 +230,7 @@ struct OrdersModel {
         let date =
             item.purchase.productType == .nonConsumable
             ? item.purchase.originalPurchaseDate ?? item.purchase.purchaseDate : item.purchase.purchaseDate
-        guard let since = policy.orders?.requiresTokenSince, date >= since, item.purchase.ownershipType != .familyShared
+        guard let since = rules.requiresTokenSince, date >= since, item.purchase.ownershipType != .familyShared
         else { return nil }
         if item.purchase.appAccountToken != nil { return holder(of: item.purchase) == nil ? .notYours : nil }
         return isReceipt || item.purchase.offer?.type == .offerCode ? nil : .tokenMissing
@@ -228,7 +238,7 @@ struct OrdersModel {
 
     /// R1, R14
     private mutating func claimByTokens(_ lineages: Set<String>, at now: Instant) {
-        for item in byDate(items(lineages, at: now)) where policy.rules.isForSale(item.productID) {
+        for item in byDate(items(lineages, at: now)) where rules.isForSale(item.productID) {
             guard owners[item.originalTransactionID] == nil, let holder = holder(of: item.purchase) else { continue }
             owners[item.originalTransactionID] = holder.account
         }
@@ -239,7 +249,7 @@ struct OrdersModel {
         grant(items, submitted, at: now)
         for lineage in lineages { decided[lineage] = now }
         // R5
-        for item in byDate(items) where policy.rules.isForSale(item.productID) {
+        for item in byDate(items) where rules.isForSale(item.productID) {
             guard let token = item.purchase.appAccountToken, let holder = holder(of: item.purchase), !holder.isRetired,
                 let owner = owners[item.originalTransactionID], owner != holder.account,
                 reported.insert(Place(token: token, lineage: item.originalTransactionID)).inserted
@@ -258,7 +268,7 @@ struct OrdersModel {
             let existing = group.map(\.transactionID).filter { grants[$0] != nil }
             for id in existing { grants[id] = .init(account: grants[id]?.account ?? "", quantity: quantity) }
             guard existing.isEmpty, item.access.isGrantable || item.access == .lengthUnknown,
-                let account = owners[item.originalTransactionID], policy.rules.isForSale(item.productID)
+                let account = owners[item.originalTransactionID], rules.isForSale(item.productID)
             else { continue }
             grants[item.transactionID] = .init(account: account, quantity: quantity)
             close(item, account, at: now)
