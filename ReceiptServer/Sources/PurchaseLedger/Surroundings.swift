@@ -10,7 +10,7 @@ package struct Surroundings: Sendable {
     package var uptime: @Sendable () -> Uptime = { .now }
     /// Random bits for ids and tokens.
     package var random: @Sendable () -> UInt64 = { .random(in: .min ... .max) }
-    /// Whether leases end by the clock of a database server, which has none in a simulation.
+    /// Whether to read the clock of a database server. A simulation sets it to `false`.
     package var hasDatabaseClock = true
     /// The clock of the ledger's database server, or `nil` if this machine's is the only one.
     var databaseClock: DatabaseClock?
@@ -27,7 +27,8 @@ package struct Surroundings: Sendable {
     /// The date of the database's clock, or `nil` if this machine's is the only one.
     package var databaseDate: Instant? { databaseClock?.date }
 
-    /// Returns when an event is due that is posted at a date of this machine's clock: not later because it is ahead.
+    /// Returns the date from which to count what becomes due, given that of this machine's clock: the earlier of both
+    /// clocks, so that a clock that is ahead delays nothing.
     func dueDate(_ now: Instant) -> Instant { min(now, databaseDate ?? now) }
 
     /// 128 random bits, so ids stay unique after a restored backup.

@@ -97,7 +97,7 @@ extension Reconciler {
                 refuse(refusal.code, nil, of: apple.app)
             case .verified(let notification):
                 if let uuid = notification.notificationUUID { names.append(UTF8Bytes(uuid)) }
-                let (isNew, ended) = try ledger.record(fromHistory: notification, of: apple.app, at: date)
+                let (isNew, ended) = try ledger.record(fromHistory: notification, of: apple.app, at: evidenceDate)
                 for id in ended { options.onFinding(.endedUnnotified(apple.app, transactionID: id)) }
                 count(notification, isNew: isNew, isSuccess: item.sendAttempts.contains(where: \.isSuccess), apple.app)
             }

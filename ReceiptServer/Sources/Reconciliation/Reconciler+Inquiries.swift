@@ -51,7 +51,7 @@ extension Reconciler {
                 refuse(Self.otherTransaction, inquiry.subject, of: apple.app)
                 return try tomorrow(inquiry, Self.otherTransaction)
             }
-            try ledger.record(answered: [transaction], confirming: inquiry.subject, about: apple.app, at: date)
+            try ledger.record(answered: [transaction], confirming: inquiry.subject, about: apple.app, at: evidenceDate)
             try ledger.finish(inquiry, .ended, at: now)
         }
     }
@@ -159,7 +159,7 @@ extension Reconciler {
         renewals = renewals.filter { renewal in
             renewal.originalTransactionID.map { originals.contains(UTF8Bytes($0)) } ?? false
         }
-        try ledger.record(answered: transactions, renewals, about: apple.app, at: date)
+        try ledger.record(answered: transactions, renewals, about: apple.app, at: evidenceDate)
         for subscription in answer.subscriptions { try compare(subscription, apple.app) }
         return refused
     }
@@ -169,7 +169,7 @@ extension Reconciler {
         _ subscription: SubscriptionStatusesAnswer.Subscription, _ app: AskedApp
     ) throws(LedgerError) {
         guard let status = subscription.unsigned.status, let id = subscription.unsigned.originalTransactionID,
-            let isActive = try ledger.subscriptionStep(of: id, in: app, isAnswered: true, at: date).isActive,
+            let isActive = try ledger.subscriptionStep(of: id, in: app, isAnswered: true, at: evidenceDate).isActive,
             isActive != (status == .active || status == .inGracePeriod)
         else { return }
         state.withLock { $0.counts.statusMismatches[app, default: 0] += 1 }
@@ -211,7 +211,7 @@ extension Reconciler {
         for refusal in page.transactions.compactMap(\.refusal) {
             refuse(refusal.code, inquiry.subject, of: apple.app)
         }
-        try ledger.record(answered: page.transactions.compactMap(\.value), about: apple.app, at: date)
+        try ledger.record(answered: page.transactions.compactMap(\.value), about: apple.app, at: evidenceDate)
         let revision = page.unsigned.revision.flatMap { Self.isPlace($0) ? UTF8Bytes($0) : nil }
         let last = inquiry.cursor.map(UTF8Bytes.init)
         let subject = PageReadings.Subject(inquiry)

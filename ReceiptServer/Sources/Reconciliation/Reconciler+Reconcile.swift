@@ -189,7 +189,7 @@ extension Reconciler {
                 switch item.notification {
                 case .verified(let notification):
                     if let uuid = notification.notificationUUID, seen.insert(UTF8Bytes(uuid)).inserted { isNew = true }
-                    let kinds = try ledger.trial(fromHistory: notification, after: &tried, at: date)
+                    let kinds = try ledger.trial(fromHistory: notification, after: &tried, at: evidenceDate)
                     for kind in kinds ?? [] { result.events[kind, default: 0] += 1 }
                     count(
                         notification, isNew: kinds != nil, isSuccess: item.sendAttempts.contains(where: \.isSuccess),

@@ -120,7 +120,7 @@ extension Reconciler {
         let all = found + related
         result.transactionIDs = all.compactMap(\.transactionID)
         let record = { [self] () throws(LedgerError) -> Void in
-            try ledger.record(answered: all, about: app, at: date)
+            try ledger.record(answered: all, about: app, at: evidenceDate)
         }
         guard let account else {
             try Self.onLedger(record)
@@ -139,7 +139,7 @@ extension Reconciler {
         // The account claims the requested transactions only, because the others may belong to another account. But the
         // tokens of all transactions are considered.
         let redemption = try Self.onLedger { () throws(LedgerError) in
-            try ledger.redeem(found, with: related, for: account, at: date)
+            try ledger.redeem(found, with: related, for: account, at: evidenceDate)
         }
         result.outcomes = redemption.outcomes
         result.sequence = redemption.sequence

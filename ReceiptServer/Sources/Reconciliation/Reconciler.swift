@@ -58,8 +58,7 @@ package final class Reconciler: Sendable {
 
     /// The date of the queue.
     var now: Instant { options.queueClock() ?? options.clock() }
-    /// The date of evidence.
-    var date: Instant { options.clock() }
+    var evidenceDate: Instant { options.clock() }
 
     package var apps: [AppleApp] { state.withLock(\.apps) }
 
@@ -224,8 +223,8 @@ package final class Reconciler: Sendable {
             if isResumed { options.onFinding(.resumed(apple.app)) }
             return answer
         } catch {
-            let (now, date) = (now, date)
-            let skew = error.status == 401 ? error.serverDate.map { $0 - date } : nil
+            let (now, clock) = (now, options.clock())
+            let skew = error.status == 401 ? error.serverDate.map { $0 - clock } : nil
             let change = state.withLock { state in
                 let request = ReconciliationCounts.Request(app: apple.app, endpoint: endpoint, code: error.metricCode)
                 state.counts.requests[request, default: 0] += 1

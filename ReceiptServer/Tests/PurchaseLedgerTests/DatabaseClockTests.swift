@@ -11,15 +11,19 @@ import TrialSupport
 @Suite(.enabled(if: Place.available.contains(.postgreSQL))) struct DatabaseClockTests {
     private let location: Place.Location
     private let uptime = Guarded(Duration.zero)
+    private let isSlow = Guarded(false)
     private var ledgers: [PurchaseLedger] = []
     private var history = PurchaseHistory(bundleID: Minted.bundleID)
 
     init() throws {
         location = try Place.postgreSQL.makeLocation()
-        ledgers = try [600, -600].map { [location, uptime] (error: Int) in
+        ledgers = try [600, -600].map { [location, uptime, isSlow] (error: Int) in
             var policy = LedgerPolicy()
             policy.surroundings.date = { .now + .seconds(error) }
-            policy.surroundings.uptime = { .now + uptime.withLock(\.self) }
+            policy.surroundings.uptime = {
+                if isSlow.withLock(\.self) { uptime.withLock { $0 += .seconds(2) } }
+                return .now + uptime.withLock(\.self)
+            }
             return try PurchaseLedger(location.text, policy: policy)
         }
     }
@@ -64,13 +68,29 @@ import TrialSupport
         }
     }
 
-    @Test func `inquiries are taken by the database's clock, and evidence counts by the server's`() {
+    @Test func `inquiries are taken by the database's clock`() {
         for ledger in ledgers {
-            let surroundings = ledger.policy.surroundings
-            let options = Reconciler.Options(surroundings)
-            #expect(.zero...(.seconds(5)) ~= surroundings.date().duration(to: options.clock()))
+            let options = Reconciler.Options(ledger.policy.surroundings)
             #expect(.seconds(-5)...(.seconds(5)) ~= Instant.now.duration(to: options.queueClock() ?? .distantPast))
         }
+    }
+
+    @Test func `a ledger that is opened as it is has the database's clock`() throws {
+        var policy = LedgerPolicy()
+        policy.surroundings.date = { day(0) }
+        let ledger = try PurchaseLedger(location.text, policy: policy, asItIs: true)
+        #expect(.seconds(-5)...(.seconds(5)) ~= Instant.now.duration(to: ledger.policy.surroundings.sharedDate))
+    }
+
+    @Test func `a reading that took long does not replace the last one`() throws {
+        let surroundings = ledgers[0].policy.surroundings
+        let before = surroundings.sharedDate
+        uptime.withLock { $0 = .seconds(20) }
+        // Each time that the clock looks at it, two seconds have passed.
+        isSlow.withLock { $0 = true }
+        try ledgers[0].refreshClock()
+        isSlow.withLock { $0 = false }
+        #expect(.seconds(20)...(.seconds(30)) ~= before.duration(to: surroundings.sharedDate))
     }
 
     @Test func `between two readings, the time since the first counts`() throws {

@@ -11,7 +11,8 @@ extension SQLConnection {
         after effects: LedgerDecision.Effects, _ policy: LedgerPolicy, _ cause: LedgerEvent.Cause, isImport: Bool,
         at now: Instant
     ) throws(LedgerError) {
-        let inquiries = policy.inquiries?.inquiries(after: effects, cause, policy.surroundings, at: now) ?? []
+        let due = policy.surroundings.dueDate(now)
+        let inquiries = policy.inquiries?.inquiries(after: effects, cause, policy.surroundings, at: due) ?? []
         try ask(inquiries.filter { !isImport || $0.reason == .ending }, at: now)
         // A redeeming account learns it from the outcome.
         if cause != .redeem { for key in effects.endedUnnotified { try noteEnded(key, at: now) } }
@@ -62,7 +63,7 @@ extension SQLConnection {
     ) throws(LedgerError) {
         guard policy.apps.contains(AskedApp(key)) else { return }
         if policy.isInSample(surroundings) {
-            let inquiry = policy.confirmation(of: key, at: now)
+            let inquiry = policy.confirmation(of: key, at: surroundings.dueDate(now))
             try write(
                 """
                 UPDATE questions SET priority = $4, reason = $5, due_at = $6 WHERE environment = $1 AND bundle_id = $2

@@ -1,11 +1,11 @@
 import Instants
 import Synchronization
 
-/// The clock of a database server. By it, an event or an inquiry is one server's until its lease ends, even if the
-/// clocks of the servers differ.
+/// The clock of a database server. Leases of events and inquiries count from it, so that servers whose clocks differ
+/// agree.
 ///
-/// It is read every ten seconds, because another server with another clock can replace it. In between, the time since
-/// then is added, which nobody can set.
+/// It is read every ten seconds, because another host with another clock can replace the database's. In between, this
+/// machine's uptime continues it.
 final class DatabaseClock: Sendable {
     private typealias Reading = (date: Instant, uptime: Surroundings.Uptime)
 
