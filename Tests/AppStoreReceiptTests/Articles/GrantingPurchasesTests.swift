@@ -55,6 +55,8 @@ struct Ledger {
     let catalog: ProductCatalog
     /// The account that owns a line of purchases, and the transaction by which it does.
     private var owners: [String: (account: String, transactionID: String)] = [:]
+    /// The transactions of its lines that each account submitted.
+    private var submitted: [String: Set<String>] = [:]
     /// The line of each transaction.
     private var lines: [String: String] = [:]
     /// Everything that was ever signed about the purchases of a line, without copies.
@@ -74,6 +76,7 @@ struct Ledger {
         guard isPurchase(purchase, for: account) else { return .notYours }
         guard owners[line]?.account ?? account == account else { return .belongsToAnother }
         if owners[line] == nil { owners[line] = (account, purchase.transactionID) }
+        submitted[account, default: []].insert(purchase.transactionID)
         let items = entitlements(of: account, at: now).items
         guard let item = items.first(where: { $0.transactionID == purchase.transactionID }),
             let current = item.purchaseKey
@@ -85,23 +88,22 @@ struct Ledger {
         case .revoked: return .revoked
         default: return .notGrantable  // What is not known, also to this version.
         }
-        // Together, the transactions of a purchase have all keys that it had.
-        let taken = items.filter { $0.purchaseKey == current }.map { take($0, as: current, for: account) }
-        let key = taken.first { $0 != current } ?? current
+        let key = take(items.filter { $0.purchaseKey == current }, as: current, for: account)
         guard granted[key]?.account ?? account == account else { return .belongsToAnother }
         keys[item.transactionID] = key
         let known = granted.updateValue((account, item.access), forKey: key)
         return known == nil ? .granted(item.access) : .alreadyYours(item.access)
     }
 
-    /// Replaces the former keys of an account's grants by the current key. A grant of another account under a former
-    /// key is another purchase.
+    /// Replaces the former keys of an account's grant by the current key. A grant of another account under a former key
+    /// is another purchase.
     ///
-    /// - Returns: The key of the account's grant. It stays a former one while another account has the current key: what
-    ///   a member's receipt was taken for.
-    private mutating func take(_ item: Entitlements.Item, as key: String, for account: String) -> String {
-        let own = keys[item.transactionID].map { [$0] } ?? []
-        for former in item.formerPurchaseKeys + own where former != key && granted[former]?.account == account {
+    /// - Parameter siblings: All transactions of the purchase. Together, they have all keys that it had.
+    /// - Returns: The key of the grant. It stays a former one while another account has the current key, because a
+    ///   member's receipt looked like the buyer's.
+    private mutating func take(_ siblings: [Entitlements.Item], as key: String, for account: String) -> String {
+        let former = siblings.flatMap { $0.formerPurchaseKeys + [keys[$0.transactionID]].compactMap(\.self) }
+        for former in former where former != key && granted[former]?.account == account {
             guard granted[key]?.account ?? account == account else { return former }
             let grant = granted.removeValue(forKey: former)
             granted[key] = granted[key] ?? grant
@@ -111,24 +113,36 @@ struct Ledger {
 
     /// Decides again for an account. Call it when a notification arrives, and at the returned date.
     ///
-    /// - Returns: What has changed, by purchase key: what the purchase gives now. Take it back if it is not grantable.
-    ///   And when to decide again, since Apple does not notify of it.
+    /// - Returns: What has changed, by the key of the grant: what the purchase gives now. Take it back if it is not
+    ///   grantable. And when to decide again, since Apple does not notify of it.
     mutating func update(
         _ account: String, at now: Instant
     ) -> (changes: [String: Entitlements.Access], nextChange: Instant?) {
         var changes: [String: Entitlements.Access] = [:]
         let entitlements = entitlements(of: account, at: now)
-        for item in entitlements.items {
-            guard let current = item.purchaseKey else { continue }
-            let key = take(item, as: current, for: account)
-            let mayGrant = catalog[item.productID] != nil && isPurchase(item.purchase, for: account)
+        let items = entitlements.items
+        let siblings = Dictionary(grouping: items, by: \.purchaseKey)
+        var taken: [String: String] = [:]
+        for current in items.compactMap(\.purchaseKey) where taken[current] == nil {
+            taken[current] = take(siblings[current] ?? [], as: current, for: account)
+        }
+        for item in items {
+            guard let key = item.purchaseKey.flatMap({ taken[$0] }) else { continue }
             let isKnown = granted[key]?.account == account
-            guard isKnown || (granted[key] == nil && item.access.isGrantable && mayGrant) else { continue }
+            guard isKnown || (granted[key] == nil && mayGrant(item, to: account)) else { continue }
             keys[item.transactionID] = key
             let known = granted.updateValue((account, item.access), forKey: key)
             if known?.access != item.access { changes[key] = item.access }
         }
         return (changes, entitlements.nextChange)
+    }
+
+    /// Whether an update may grant a transaction. If only another account submitted it, in a receipt, it can be a
+    /// member's.
+    private func mayGrant(_ item: Entitlements.Item, to account: String) -> Bool {
+        let isSubmitted = submitted[account]?.contains(item.transactionID) ?? false
+        return catalog[item.productID] != nil && item.access.isGrantable && isPurchase(item.purchase, for: account)
+            && (isSubmitted || item.purchase.ownershipType != nil)
     }
 
     /// If the app named an account when it bought, the purchase is for that account only.
@@ -193,7 +207,7 @@ extension PurchaseEndpoint {
     /// Follows a notification: records it, and decides again for the accounts that it is about.
     ///
     /// - Parameter body: What Apple's server posts, `{"signedPayload":"…"}`.
-    /// - Returns: What has changed, by account and purchase key, and when to decide again for the account.
+    /// - Returns: What has changed, by account and the key of the grant, and when to decide again for the account.
     mutating func follow(
         _ body: String, at now: Instant = .now
     ) throws(VerificationError) -> [String: (changes: [String: Entitlements.Access], nextChange: Instant?)] {

@@ -355,27 +355,73 @@ import Testing
         }
     }
 
+    /// A ledger, and what is granted and taken back.
+    private struct Shop {
+        private var ledger = Ledger(catalog: ["basic": .autoRenewable])
+
+        mutating func redeem(_ evidence: VerifiedEvidence, for account: String) -> [Outcome] {
+            ledger.record(evidence)
+            return evidence.purchases.map { ledger.redeem($0.purchase, for: account, at: day(16)) }
+        }
+
+        mutating func record(_ evidence: VerifiedEvidence) { ledger.record(evidence) }
+
+        /// Returns what changes for each account.
+        mutating func changes(_ notification: VerifiedEvidence) -> [String: [Entitlements.Access]] {
+            var changes: [String: [Entitlements.Access]] = [:]
+            for account in ledger.record(notification) { changes[account] = update(account) }
+            return changes
+        }
+
+        mutating func update(_ account: String) -> [Entitlements.Access] {
+            Array(ledger.update(account, at: day(20)).changes.values)
+        }
+    }
+
+    private static let granted = Entitlements.Access.active(until: day(40))
+
+    /// A member's period, as a receipt has it, and as Apple notifies of it.
+    private static func shared(
+        _ id: String, item: String? = nil, start: Double = 10
+    ) throws -> (receipt: VerifiedEvidence, notification: VerifiedEvidence) {
+        var transaction = Transaction.period(id, start..<40)
+        transaction.item = item
+        let receipt = try receipt([transaction.record])
+        (transaction.ownership, transaction.appTransaction) = (.familyShared, "70")
+        return (receipt, try notification(transaction))
+    }
+
     @Test func `a buyer keeps a purchase while a member has the key that a receipt gave them`() throws {
         let bought = Transaction.period("1", 10..<40)
-        var (restored, shared, refunded) = (bought, Transaction.period("2", 10..<40), bought)
-        restored.start = 15
-        (shared.original, refunded.revoked) = ("1", 18)
-        var ledger = Ledger(catalog: ["basic": .autoRenewable])
-        func redeem(_ evidence: VerifiedEvidence, for account: String) throws -> Outcome {
-            ledger.record(evidence)
-            return ledger.redeem(try #require(evidence.purchases.first).purchase, for: account, at: day(16))
-        }
-        let granted = Entitlements.Access.active(until: day(40))
-        let members = try Self.receipt([shared.record])
-        #expect(try redeem(members, for: "member") == .granted(granted))
-        (shared.ownership, shared.appTransaction) = (.familyShared, "70")
-        ledger.record(try Self.notification(shared))
-        #expect(try redeem(Self.receipt([restored.record]), for: "buyer") == .granted(granted))
-        #expect(try redeem(bought.verified(), for: "buyer") == .alreadyYours(granted))
-        ledger.record(try Self.notification(refunded))
-        #expect(Array(ledger.update("buyer", at: day(20)).changes.values) == [.revoked(at: day(18))])
-        #expect(try redeem(members, for: "member") == .alreadyYours(granted))
-        #expect(try redeem(bought.verified(), for: "buyer") == .alreadyYours(.active(until: day(18))))
+        var (restored, refunded) = (bought, bought)
+        (restored.start, refunded.revoked) = (15, 18)
+        let member = try Self.shared("2")
+        var shop = Shop()
+        #expect(shop.redeem(member.receipt, for: "member") == [.granted(Self.granted)])
+        shop.record(member.notification)
+        #expect(try shop.redeem(Self.receipt([restored.record]), for: "buyer") == [.granted(Self.granted)])
+        #expect(try shop.redeem(bought.verified(), for: "buyer") == [.alreadyYours(Self.granted)])
+        #expect(try shop.changes(Self.notification(refunded))["buyer"] == [.revoked(at: day(18))])
+        #expect(shop.redeem(member.receipt, for: "member") == [.alreadyYours(Self.granted)])
+    }
+
+    @Test func `a receipt of another account grants the owner nothing`() throws {
+        var shop = Shop()
+        #expect(try shop.redeem(Transaction.period("1", 10..<40).verified(), for: "buyer") == [.granted(Self.granted)])
+        let member = try Self.shared("2", item: "92", start: 12)
+        #expect(shop.redeem(member.receipt, for: "member") == [.belongsToAnother])
+        #expect(shop.update("buyer").isEmpty)
+    }
+
+    @Test func `an update grants nothing again whose earlier transaction became known`() throws {
+        var (first, second) = (Transaction.period("1", 10..<40), Transaction.period("2", 10..<40))
+        var restored = second
+        (first.item, second.original, restored.original, restored.start) = (nil, "1", "1", 15)
+        var shop = Shop()
+        #expect(try shop.redeem(Self.receipt([restored.record]), for: "buyer") == [.granted(Self.granted)])
+        try shop.record(Self.notification(second))
+        #expect(try shop.changes(Self.notification(first)) == ["buyer": []])
+        #expect(try shop.redeem(first.verified(), for: "buyer") == [.alreadyYours(Self.granted)])
     }
 
     @Test func `former keys are bounded, so that the answer grows with the evidence and no faster`() throws {
