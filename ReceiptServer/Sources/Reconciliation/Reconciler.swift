@@ -223,8 +223,8 @@ package final class Reconciler: Sendable {
             if isResumed { options.onFinding(.resumed(apple.app)) }
             return answer
         } catch {
-            let (now, clock) = (now, options.clock())
-            let skew = error.status == 401 ? error.serverDate.map { $0 - clock } : nil
+            let (now, date) = (now, evidenceDate)
+            let skew = error.status == 401 ? error.serverDate.map { $0 - date } : nil
             let change = state.withLock { state in
                 let request = ReconciliationCounts.Request(app: apple.app, endpoint: endpoint, code: error.metricCode)
                 state.counts.requests[request, default: 0] += 1

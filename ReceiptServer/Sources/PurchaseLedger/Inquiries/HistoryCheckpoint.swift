@@ -176,8 +176,10 @@ extension SQLConnection {
     /// Locks the checkpoint of an app until the end of the transaction. Inquiries about notifications are locked first.
     private func lockCheckpoint(of app: AskedApp) throws(LedgerError) -> HistoryCheckpoint {
         try write(
-            "INSERT INTO history_checkpoints (environment, bundle_id, doubts) VALUES ($1, $2, 0) ON CONFLICT DO NOTHING",
-            app.columns)
+            """
+            INSERT INTO history_checkpoints (environment, bundle_id, doubts) VALUES ($1, $2, 0)
+            ON CONFLICT DO NOTHING
+            """, app.columns)
         return try checkpoint(of: app, dialect.rowLock)
     }
 

@@ -123,8 +123,8 @@ extension PurchaseLedger {
         case ended
         /// It will be sent again.
         case again(at: Instant, attempts: Int64, failure: String?)
-        /// It continues from the cursor, by default with the same priority. For refunds, `attempts` counts the pages
-        /// without new ones.
+        /// It continues from the cursor, by default with the same priority. For refunds, `attempts` is 0 before a run,
+        /// and then one more than the number of consecutive pages without new refunds.
         case goesOn(at: Instant, cursor: String?, attempts: Int64, failure: String? = nil, priority: Int? = nil)
         /// It is not sent again. Operators can see it.
         case failed(String)
