@@ -165,6 +165,57 @@ import Testing
         #expect(trial.groups.withLock { $0 } == [["leader"]])
     }
 
+    @Test(arguments: [false, true])
+    func `members learn their results when the next group has begun, or when the leader reports them`(
+        _ reports: Bool
+    ) {
+        let queue = GroupQueue<String>(.init(weight: 2, time: .seconds(60)))
+        let (leads, isAnswered, isOpen) = (
+            DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
+        )
+        @Sendable func perform(_ name: String, _ lead: (CommitGroup<String>) -> Void) {
+            #expect(throws: Never.self) { try queue.perform(name, WorkShare(), lead) }
+        }
+        func start(_ body: @escaping @Sendable () -> Void) -> Thread {
+            let thread = Thread(block: body)
+            thread.start()
+            return thread
+        }
+        var threads = [
+            start {
+                perform("leader") { group in
+                    leads.signal()
+                    while queue.waitingCount < 2 { usleep(100) }
+                    while let member = group.next() {
+                        _ = member.take()
+                        group.finish(member, nil)
+                    }
+                    guard reports else { return }
+                    group.report()
+                    isAnswered.wait()
+                    #expect(queue.waitingCount == 1)
+                }
+            }
+        ]
+        leads.wait()
+        threads.append(
+            start {
+                perform("follower") { _ in Issue.record("it does not lead") }
+                if !reports { #expect(queue.waitingCount == 0) }
+                isAnswered.signal()
+                isOpen.signal()
+            })
+        while queue.waitingCount == 0 { usleep(100) }
+        threads.append(
+            start {
+                perform("next") { group in
+                    isOpen.wait()
+                    while let member = group.next() { group.finish(member, nil) }
+                }
+            })
+        while !threads.allSatisfy(\.isFinished) { usleep(100) }
+    }
+
     @Test func `a member does not wait for ever for the end of a group`() {
         let queue = GroupQueue<String>(.init(time: .seconds(60), answerTime: .milliseconds(300)))
         let (isOpen, isTaken, leads) = (

@@ -76,6 +76,7 @@ final class GroupQueue<Work>: @unchecked Sendable {
             leaders -= 1
             promoteNext()
         }
+        group.report()
         try member.result()
     }
 
@@ -129,6 +130,8 @@ final class CommitGroup<Work> {
     private let leader: GroupMember<Work>
     private var first: GroupMember<Work>?
     private var isAtWork = true
+    /// What hasn't been reported yet.
+    private var results: [(member: GroupMember<Work>, error: LedgerError?)] = []
     fileprivate private(set) var weight = 0
     fileprivate let end: ContinuousClock.Instant
 
@@ -143,6 +146,16 @@ final class CommitGroup<Work> {
         first = nil
         weight += member?.weight ?? 0
         return member
+    }
+
+    /// Notes the result of a member's work. Waking all members takes longer than waking the next leader, so they learn
+    /// it when the next group has begun, or at ``report()``.
+    func finish(_ member: GroupMember<Work>, _ error: LedgerError?) { results.append((member, error)) }
+
+    /// Reports the results so far.
+    func report() {
+        for (member, error) in results { member.finish(error) }
+        results = []
     }
 
     /// Lets another group begin. The leader can call it when it has taken all members and its first commit begins;

@@ -125,7 +125,9 @@ struct SQLiteStore: LedgerStore {
             failed = members.map(\.member)
         }
         let failure = failure(of: connection)
-        for (member, _) in members where !failed.contains(where: { $0 === member }) { member.finish(failure) }
+        for (member, _) in members where !failed.contains(where: { $0 === member }) { group.finish(member, failure) }
+        guard !failed.isEmpty else { return }
+        group.report()
         for member in failed { write(member, connection) }
     }
 
