@@ -80,7 +80,7 @@ package struct LedgerDecision {
         for (signed, keys) in submission.purchases { if let keys { self.lineages.record(signed, keys.transaction) } }
         for renewal in submission.renewals { self.lineages.record(renewal) }
         evaluate()
-        for (number, grant) in lineages.structure.lost where numbers.contains(number) && grant.quantity > 0 {
+        for (number, grant) in self.lineages.structure.lost where numbers.contains(number) && grant.quantity > 0 {
             var taken = grant
             (taken.quantity, taken.seats) = (0, nil)
             effects.events.append(

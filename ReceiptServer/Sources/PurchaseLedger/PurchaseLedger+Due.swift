@@ -17,10 +17,13 @@ extension SQLConnection {
 
     /// Whether all of the dates are recorded.
     func remembers(_ dates: [TransactionKey: Instant]) throws(LedgerError) -> Bool {
-        for (key, date) in dates {
-            let rows = try run(
-                "SELECT due_at FROM due_moments WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3",
-                key.columns)
+        let answers = try run(
+            dates.keys.map {
+                SQLStatement(
+                    "SELECT due_at FROM due_moments WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3",
+                    $0.columns)
+            })
+        for (date, rows) in zip(dates.values, answers) {
             guard try rows.first?.date("due_at") == date else { return false }
         }
         return true

@@ -216,10 +216,7 @@ public final class PurchaseLedger: Sendable {
             answered: try idempotencyKey.map { (key) throws(LedgerError) in
                 try AnsweredRequest(key, account, accountToken, submission.purchases.map(\.signed.purchase))
             }, policy: policy, now: now)
-        let look = try store.read(about: submission.purchases.count) { (connection) throws(LedgerError) in
-            try request.look(connection)
-        }
-        let answer = if let look { look.redemption } else { try store.redeem(request) }
+        let answer = if let look = try store.look(request) { look.redemption } else { try store.redeem(request) }
         guard let answer else { throw LedgerError(.idempotencyKeyReused, "") }
         report(answer.notices)
         return answer
@@ -249,7 +246,8 @@ public final class PurchaseLedger: Sendable {
             return []
         }
         // Apple sends many more than once.
-        let isKnown = try store.read(about: submission.purchases.count) { (connection) throws(LedgerError) in
+        let isKnown = try store.read(WorkShare(weight: submission.purchases.count)) {
+            (connection) throws(LedgerError) in
             try connection.isKnown(notification)
         }
         if isKnown { return [] }

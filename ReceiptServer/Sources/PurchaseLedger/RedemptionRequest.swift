@@ -36,7 +36,7 @@ struct RedemptionRequest: Sendable {
             connection: connection, submissions: requests.map(\.submission), policy: policy, now: now)
         loader.statements = requests.compactMap { $0.answered?.query }
         let loaded = try loader.load()
-        let decided = try decide(requests, loaded)
+        let decided = try decide(requests, loaded, loaded.answers)
         let numbers = try connection.apply(
             decided.effects, from: loaded.stored, to: decided.lineages, policy, .redeem,
             answering: requests.map(\.claim.account), isImport: requests.contains { $0.import != nil }, at: now
@@ -59,37 +59,69 @@ struct RedemptionRequest: Sendable {
         let redemption: Redemption?
     }
 
-    /// Answers from a snapshot, without waiting for a lock or the disk.
+    /// Answers requests from a snapshot, each as if it came alone, without waiting for a lock or the disk.
     ///
     /// The contents of a snapshot are durable. Anything else that happens meanwhile counts as later, because the
-    /// answer's number comes from the same snapshot.
+    /// answers' numbers come from the same snapshot.
     ///
-    /// - Returns: `nil` if there is something to record.
-    func look(_ connection: any SQLConnection) throws(LedgerError) -> Look? {
-        var loader = LineageLoader(connection: connection, submissions: [submission], policy: policy, now: now)
-        loader.statements = [answered?.query, .sequence(of: claim.account)].compactMap(\.self)
-        guard let loaded = try loader.look() else { return nil }
-        let decided = try Self.decide([self], loaded)
+    /// - Parameter whenLoaded: Called when most has been read, before deciding.
+    /// - Returns: The answers, or `nil` for a request that has something to record.
+    static func look(
+        _ requests: [RedemptionRequest], _ connection: any SQLConnection, whenLoaded: () -> Void = {}
+    ) throws(LedgerError) -> [Look?] {
+        guard let now = requests.map(\.now).max(), let policy = requests.first?.policy else { return [] }
+        var loader = LineageLoader(
+            connection: connection, submissions: requests.map(\.submission), policy: policy, now: now)
+        loader.statements =
+            requests.compactMap { $0.answered?.query }
+            + [.sequences(of: requests.map(\.claim.account), connection.dialect)]
+        let loaded = try loader.look()
+        whenLoaded()
+        guard let answers = loaded.lazy.compactMap(\.self).first?.answers else { return requests.map { _ in nil } }
+        let sequences = try Sequences(answers.last ?? [])
+        var records = answers[...]
+        var looks: [Look?] = []
+        for (request, loaded) in zip(requests, loaded) {
+            let record = request.answered == nil ? [] : records.prefix(1)
+            records = records.dropFirst(record.count)
+            looks.append(
+                try loaded.flatMap { (loaded) throws(LedgerError) in
+                    try request.look(loaded, record, sequences, connection)
+                })
+        }
+        return looks
+    }
+
+    /// - Parameter record: The rows of the answer for the idempotency key.
+    private func look(
+        _ loaded: LineageLoader.Loaded, _ record: ArraySlice<[SQLRow]>, _ sequences: Sequences,
+        _ connection: any SQLConnection
+    ) throws(LedgerError) -> Look? {
+        let decided = try Self.decide([self], loaded, record)
         guard try connection.isUnchanged(decided.effects, from: loaded.stored, to: decided.lineages, policy, at: now)
         else { return nil }
         let answer = decided.answers[0]
-        let number = answer.isRepeated ? nil : try SQLStatement.sequence(loaded.answers.last ?? [])
+        let number = answer.isRepeated ? nil : try sequences[claim.account]
         let redemption = answer.redemption?.numbered(number)
         return answered != nil && redemption?.isRecordable ?? false ? nil : Look(redemption: redemption)
     }
 
+    /// - Parameter records: The rows of the answers for the idempotency keys.
     private static func decide(
-        _ requests: [RedemptionRequest], _ loaded: LineageLoader.Loaded
+        _ requests: [RedemptionRequest], _ loaded: LineageLoader.Loaded, _ records: some Collection<[SQLRow]>
     ) throws(LedgerError) -> Decided {
         guard Set(loaded.numbers.joined()).count == loaded.numbers.reduce(0, { $0 + $1.count }) else {
             throw .conflict
         }
         var decided = Decided(lineages: loaded.gathered)
-        var records = loaded.answers[...]
+        var records = records[...]
         for (request, numbers) in zip(requests, loaded.numbers) {
+            // Each decision takes the lineages. Otherwise, it would copy those of all requests.
+            var lineages = Lineages()
+            swap(&lineages, &decided.lineages)
             // The evidence counts, whatever the answer is.
             var decision = LedgerDecision(
-                request.submission, about: numbers, in: decided.lineages, request.policy.rules, .redeem,
+                request.submission, about: numbers, in: consume lineages, request.policy.rules, .redeem,
                 import: request.import, at: request.now)
             let record = try request.answered?.record(records.popFirst() ?? []) ?? .none
             switch record {

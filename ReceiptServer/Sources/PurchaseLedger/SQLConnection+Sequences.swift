@@ -1,4 +1,5 @@
 import AppStoreReceipt
+import StrictText
 
 /// The numbers that show a backend what is older, in whatever order messages arrive.
 ///
@@ -27,22 +28,41 @@ extension SQLConnection {
     /// Returns the number of an answer to an account. Call it while the lineages of the answer are locked, so that an
     /// event that changes the answer has a greater number.
     func sequence(of account: String) throws(LedgerError) -> Int64 {
-        try SQLStatement.sequence(run([SQLStatement.sequence(of: account)])[0])
+        try Sequences(run([SQLStatement.sequences(of: [account], dialect)])[0])[account]
     }
 }
 
 extension SQLStatement {
-    /// The number of an answer to an account, which ``sequence(_:)`` reads.
-    static func sequence(of account: String) -> SQLStatement {
-        SQLStatement(
-            "SELECT floor, (SELECT last_sequence FROM accounts WHERE account = $1) FROM sequence_floor",
-            [.text(account)])
+    /// The numbers of answers to accounts, which ``Sequences`` reads.
+    static func sequences(of accounts: [String], _ dialect: SQLDialect) -> SQLStatement {
+        let names = dialect.names(accounts)
+        return SQLStatement(
+            """
+            SELECT value AS account, floor,
+                (SELECT last_sequence FROM accounts WHERE account = names.value) AS last_sequence
+            FROM \(names.table) CROSS JOIN sequence_floor
+            """, [names.parameter])
+    }
+}
+
+/// The numbers of answers to accounts.
+struct Sequences {
+    private var numbers: [UTF8Bytes: Int64] = [:]
+
+    /// - Parameter rows: Those of ``SQLStatement/sequences(of:_:)``.
+    init(_ rows: [SQLRow]) throws(LedgerError) {
+        for row in rows {
+            let (floor, last) = (try row.integer("floor"), try row.optionalInteger("last_sequence"))
+            numbers[UTF8Bytes(try row.text("account"))] = max(floor, last ?? floor)
+        }
     }
 
-    static func sequence(_ rows: [SQLRow]) throws(LedgerError) -> Int64 {
-        guard let row = rows.first else { throw LedgerError(.storeFailed, "the table sequence_floor is empty") }
-        let floor = try row.integer(0)
-        if case .null = row.values[1] { return floor }
-        return max(floor, try row.integer(1))
+    subscript(account: String) -> Int64 {
+        get throws(LedgerError) {
+            guard let number = numbers[UTF8Bytes(account)] else {
+                throw LedgerError(.storeFailed, "the table sequence_floor is empty")
+            }
+            return number
+        }
     }
 }

@@ -97,7 +97,7 @@ import Testing
                 #expect(count == 1)
                 let loader = LineageLoader(
                     connection: connection, submissions: [submission], policy: policy, now: day(140))
-                let (looked, loaded) = (try loader.look(), try [loader.load(), loader.load(isLocking: false)])
+                let (looked, loaded) = (try loader.look()[0], try [loader.load(), loader.load(isLocking: false)])
                 #expect(basis(looked) == (isLasting ? .lasting : ClaimBasis(isLasting: false, ids)))
                 for loaded in loaded { #expect(basis(loaded) == ClaimBasis(isLasting: isLasting, ids)) }
             }

@@ -46,7 +46,7 @@ extension PurchaseLedger {
         }
         let keys = Set(submission.purchases.compactMap(\.keys?.transaction)).sorted()
         let purchases = submission.purchases.map(\.signed.purchase)
-        let (isKnown, isPriced) = try store.read(about: purchases.count) {
+        let (isKnown, isPriced) = try store.read(WorkShare(weight: purchases.count)) {
             (connection) throws(LedgerError) -> (Bool, Bool) in
             (try connection.isKnown(notification), try connection.priceFillings(of: purchases).isEmpty)
         }

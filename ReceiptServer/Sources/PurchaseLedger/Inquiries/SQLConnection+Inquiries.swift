@@ -18,13 +18,21 @@ extension SQLConnection {
         if cause != .redeem { for key in effects.endedUnnotified { try noteEnded(key, at: now) } }
     }
 
-    /// Returns whether all inquiries after a redemption have been made.
+    /// Returns whether all inquiries after a redemption have been made. Those about disputed transactions aren't made
+    /// again while one is pending, or was answered recently.
     func hasInquired(
         after effects: LedgerDecision.Effects, _ policy: LedgerPolicy, at now: Instant
     ) throws(LedgerError) -> Bool {
         let inquiries = policy.inquiries?.inquiries(after: effects, .redeem, policy.surroundings, at: now) ?? []
-        for inquiry in inquiries { if try !isAsked(inquiry, at: now) { return false } }
-        return true
+        guard inquiries.allSatisfy({ $0.reason == .disputed }) else { return false }
+        let queries = inquiries.map { SQLStatement(InquiryStatement.pending, $0.columns) }
+        let recent = inquiries.map {
+            SQLStatement(InquiryStatement.asked, $0.key.columns + [SQLValue(now - NewInquiry.disputeTime)])
+        }
+        let answers = try run(queries + recent)
+        return zip(answers.prefix(queries.count), answers.suffix(recent.count)).allSatisfy {
+            !$0.isEmpty || !$1.isEmpty
+        }
     }
 
     /// Creates inquiries, each once.
@@ -45,16 +53,6 @@ extension SQLConnection {
             try write(
                 insert, inquiry.reason == .disputed ? values + [SQLValue(now - NewInquiry.disputeTime)] : values)
         }
-    }
-
-    /// Returns whether a disputed transaction already has an inquiry, or had one recently.
-    func isAsked(_ inquiry: NewInquiry, at now: Instant) throws(LedgerError) -> Bool {
-        guard inquiry.reason == .disputed else { return false }
-        return try run([
-            SQLStatement(InquiryStatement.pending, inquiry.columns),
-            SQLStatement(
-                InquiryStatement.asked, inquiry.key.columns + [SQLValue(now - NewInquiry.disputeTime)]),
-        ]).contains { !$0.isEmpty }
     }
 
     /// Records that a notification has mentioned a transaction, so that no inquiry about it is needed.

@@ -7,7 +7,7 @@ import StrictText
 /// lineages by number, token locks by number, new identifiers by bytes, then accounts.
 struct LineageLoader {
     let connection: any SQLConnection
-    let submissions: [Submission]
+    var submissions: [Submission]
     let policy: LedgerPolicy
     let now: Instant
     /// Other lineages to load.
@@ -51,7 +51,7 @@ struct LineageLoader {
     ///
     /// - Throws: A conflict if another transaction made or joined one of them at the same time.
     func load(isLocking: Bool = true) throws(LedgerError) -> Loaded {
-        let keys = try keys()
+        let keys = try keys().union
         var found = Found()
         let numbers = SQLStatement(dialect.freeNumbers, [.integer(Int64(keys.count))])
         let free = try find(keys, &found, and: isLocking && !keys.isEmpty ? [numbers] : [])
@@ -66,53 +66,66 @@ struct LineageLoader {
         stored.identifiers = found.identifiers
         stored.freeNumbers = try free.map { (row) throws(LedgerError) in try row.integer(0) }[...]
         try readTokens(&stored, isLocking: isLocking)
-        return loaded(stored, gathering, answers)
+        return Loaded(stored, gathering, submissions, answers)
     }
 
     /// Loads lineages without locks, from a snapshot.
     ///
-    /// - Returns: `nil` if something must be recorded.
-    func look() throws(LedgerError) -> Loaded? {
+    /// - Returns: The lineages of each submission, or `nil` if something of it must be recorded.
+    func look() throws(LedgerError) -> [Loaded?] {
         let keys = try keys()
         // PostgreSQL answers everything in one round trip. SQLite has no round trips, so don't ask what a new purchase
         // doesn't need.
         let early = dialect.isServer ? statements : []
-        let renewals = renewalKeys.map(LineageStatements.renewal)
-        let apps = Array(Self.byApp(keys))
+        let renewals = renewalKeys(of: submissions).map(LineageStatements.renewal)
+        let apps = Array(Self.byApp(keys.union))
         let rows = try connection.run(
             apps.map { LineageStatements.whole(of: $1.map(\.transactionID), in: $0.environment, $0.bundleID, dialect) }
                 + renewals + early)
         var stored = Lineages()
         for row in rows.prefix(apps.count).joined() { try add(row, to: &stored) }
         try read(rows.dropFirst(apps.count).prefix(renewals.count), &stored)
-        let members = Set(stored.byID.values.lazy.filter(\.isOfMember).map(\.id))
-        var found = Found(identifiers: stored.identifiers, members: members)
+        var found = Found(
+            identifiers: stored.identifiers,
+            members: Set(stored.byID.values.lazy.filter(\.isOfMember).map(\.id)))
         let isDivided = stored.byID.values.contains { $0.division != nil }
-        if isDivided { _ = try find(keys, &found) }
-        let gathering = Gathering(submissions, keys, found.identifiers, members: members)
-        guard gathering.splits.isEmpty, gathering.renamed.isEmpty,
-            gathering.keys.allSatisfy({ gathering.identifiers[$0] != nil })
-        else { return nil }
-        // Ignore the original transaction that a receipt names for a member.
-        let counting = Set(gathering.keys.compactMap { gathering.identifiers[$0] })
-        stored.byID = stored.byID.filter { counting.contains($0.key) }
+        if isDivided { _ = try find(keys.union, &found) }
+        let gatherings = gatherings(keys.each, found)
+        var recorded = self
+        recorded.submissions = zip(submissions, gatherings).filter { $1 != nil }.map(\.0)
+        guard !recorded.submissions.isEmpty else { return gatherings.map { _ in nil } }
+        let ids = Set(gatherings.lazy.compactMap(\.self).flatMap(\.counting))
+        stored.byID = stored.byID.only(ids)
         var answers = Array(rows.suffix(early.count))
-        if isDivided {
-            (stored, answers) = try read(counting.sorted(), found, gathering, isLocking: false, readsClaims: false)
+        if stored.byID.values.contains(where: { $0.division != nil }) {
+            found.divided = found.divided.filter { ids.contains($0.key) }
+            let all = Gathering(recorded.submissions, keys.union, found.identifiers, members: found.members)
+            (stored, answers) = try recorded.read(ids.sorted(), found, all, isLocking: false, readsClaims: false)
             stored.identifiers = found.identifiers
         } else if !dialect.isServer {
             answers = try connection.run(statements)
         }
-        try readTokens(&stored, isLocking: false)
-        return loaded(stored, gathering, answers)
+        try recorded.readTokens(&stored, isLocking: false)
+        return zip(submissions, gatherings).map { [stored] submission, gathering in
+            gathering.map {
+                Loaded(stored.only($0, renewalKeys(of: [submission])), $0, [submission], answers)
+            }
+        }
     }
 
-    private func loaded(_ stored: Lineages, _ gathering: Gathering, _ answers: [[SQLRow]]) -> Loaded {
-        var gathered = stored
-        gathered.gather(gathering)
-        return Loaded(
-            stored: stored, gathered: gathered,
-            numbers: submissions.map { gathering.numbers(of: $0, in: gathered) }, answers: answers)
+    /// Returns what each submission alone is about, or `nil` if something of it must be recorded.
+    private func gatherings(_ keys: [Set<TransactionKey>], _ found: Found) -> [Gathering?] {
+        let transactions = submissions.count == 1 ? [:] : Dictionary(grouping: found.identifiers, by: \.value)
+        return zip(submissions, keys).map { submission, keys in
+            var own = found.identifiers
+            if submissions.count > 1 {
+                let lineages = Set(keys.lazy.compactMap { found.identifiers[$0] })
+                own = Dictionary(
+                    uniqueKeysWithValues: lineages.lazy.flatMap { transactions[$0] ?? [] }.map { ($0.key, $0.value) })
+            }
+            let gathering = Gathering([submission], keys, own, members: found.members)
+            return gathering.isRecorded ? gathering : nil
+        }
     }
 
     // MARK: Identifiers
@@ -126,27 +139,29 @@ struct LineageLoader {
         Dictionary(grouping: keys) { App(environment: $0.environment, bundleID: $0.bundleID) }
     }
 
-    /// Returns the keys of the submissions, and those of the subscriptions in renewal information without a purchase.
-    /// It names no app; the id is unique in an environment.
-    private func keys() throws(LedgerError) -> Set<TransactionKey> {
-        var keys: Set<TransactionKey> = []
-        for submission in submissions {
-            let known = submission.keys
-            if submissions.count == 1 { keys = known } else { keys.formUnion(known) }
-            for renewal in submission.renewals {
-                guard let key = RenewalKey(renewal),
-                    !known.contains(where: {
-                        $0.environment == key.environment && $0.transactionID == key.originalTransactionID
-                    })
-                else { continue }
-                let id = key.originalTransactionID.string
-                let rows = try connection.run(
-                    """
-                    SELECT environment, bundle_id, transaction_id FROM identifiers
-                    WHERE environment = $1 AND transaction_id IN ($2, $3)
-                    """, [.text(key.environment.rawValue), .text(id), .text(MemberID.bought(id))])
-                for row in rows { keys.insert(try row.transactionKey) }
-            }
+    /// Returns the keys of each submission, and those of all.
+    private func keys() throws(LedgerError) -> (each: [Set<TransactionKey>], union: Set<TransactionKey>) {
+        let keys = try submissions.map { (submission) throws(LedgerError) in try self.keys(of: submission) }
+        return (keys, keys.count == 1 ? keys[0] : Set(keys.joined()))
+    }
+
+    /// Returns the keys of a submission, and those of the subscriptions in renewal information without a purchase. It
+    /// names no app; the id is unique in an environment.
+    private func keys(of submission: Submission) throws(LedgerError) -> Set<TransactionKey> {
+        var keys = submission.keys
+        for renewal in submission.renewals {
+            guard let key = RenewalKey(renewal),
+                !submission.keys.contains(where: {
+                    $0.environment == key.environment && $0.transactionID == key.originalTransactionID
+                })
+            else { continue }
+            let id = key.originalTransactionID.string
+            let rows = try connection.run(
+                """
+                SELECT environment, bundle_id, transaction_id FROM identifiers
+                WHERE environment = $1 AND transaction_id IN ($2, $3)
+                """, [.text(key.environment.rawValue), .text(id), .text(MemberID.bought(id))])
+            for row in rows { keys.insert(try row.transactionKey) }
         }
         return keys
     }
@@ -192,7 +207,7 @@ struct LineageLoader {
         let whole = ids.filter { id in !parts.contains { $0.lineage == id } }
         let lock = LineageStatements.lineages(ids, dialect, isLocking: isLocking)
         let contents = LineageStatements.contents(whole, dialect, withEvidence: readsEvidence)
-        let renewals = renewalKeys.map { SQLQuery(LineageStatements.renewal($0)) }
+        let renewals = renewalKeys(of: submissions).map { SQLQuery(LineageStatements.renewal($0)) }
         let partQueries = parts.flatMap { $0.queries(dialect) }
         var rows = try connection.run(
             [lock] + contents + renewals + partQueries + statements.map(SQLQuery.init))[...]
@@ -232,7 +247,7 @@ struct LineageLoader {
     // MARK: Renewal information
 
     /// The subscriptions whose stored renewal information decides, whatever lineages are known.
-    private var renewalKeys: [RenewalKey] {
+    private func renewalKeys(of submissions: [Submission]) -> [RenewalKey] {
         var keys = Set(submissions.lazy.flatMap(\.renewals).compactMap { RenewalKey($0) })
         if policy.lifecycleEvents {
             for purchase in submissions.lazy.flatMap(\.purchases).map(\.signed.purchase)
@@ -247,11 +262,52 @@ struct LineageLoader {
     }
 
     private func read(_ answers: ArraySlice<[SQLRow]>, _ lineages: inout Lineages) throws(LedgerError) {
-        for (key, rows) in zip(renewalKeys, answers) {
+        for (key, rows) in zip(renewalKeys(of: submissions), answers) {
             lineages.renewals[key] = try rows.first.map { (row) throws(LedgerError) in
                 try StoredJSON.decode(row.text("renewal"))
             }
         }
+    }
+}
+
+extension LineageLoader.Loaded {
+    fileprivate init(
+        _ stored: Lineages, _ gathering: Gathering, _ submissions: [Submission], _ answers: [[SQLRow]]
+    ) {
+        var gathered = stored
+        gathered.gather(gathering)
+        self.init(
+            stored: stored, gathered: gathered,
+            numbers: submissions.map { gathering.numbers(of: $0, in: gathered) }, answers: answers)
+    }
+}
+
+extension Gathering {
+    /// Whether nothing that was submitted must be recorded, as far as identifiers tell.
+    fileprivate var isRecorded: Bool {
+        splits.isEmpty && renamed.isEmpty && keys.allSatisfy { identifiers[$0] != nil }
+    }
+
+    /// The lineages of what counts. The original transaction that a receipt names for a member doesn't.
+    fileprivate var counting: Set<Int64> { Set(keys.lazy.compactMap { identifiers[$0] }) }
+}
+
+extension Lineages {
+    /// These, without what is of other submissions.
+    fileprivate func only(_ gathering: Gathering, _ renewalKeys: [RenewalKey]) -> Lineages {
+        var lineages = self
+        lineages.identifiers = gathering.identifiers
+        lineages.byID = byID.only(gathering.counting)
+        lineages.renewals = renewals.only(renewalKeys)
+        return lineages
+    }
+}
+
+extension Dictionary {
+    fileprivate func only(_ keys: some Sequence<Key>) -> [Key: Value] {
+        var part: [Key: Value] = [:]
+        for key in keys { part[key] = self[key] }
+        return part
     }
 }
 

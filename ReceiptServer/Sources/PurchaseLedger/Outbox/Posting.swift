@@ -31,7 +31,7 @@ struct Posting {
         let locks = runs.isEmpty ? [] : dialect.sharedFloorLock.map { SQLStatement($0, []) }
         statements =
             locks + runs.map { SQLStatement.takingSequences($0.count, of: $0.accounts, at: now, due: due, dialect) }
-            + others.map(SQLStatement.sequence)
+            + (others.isEmpty ? [] : [.sequences(of: others, dialect)])
         self.events = notified.flatMap(\.value)
         self.notified = notified.map { ($0.key, $0.value.count) }
         (answered, self.others, lockCount) = (accounts, others, locks.count)
@@ -47,7 +47,8 @@ struct Posting {
         let numbered = rows.dropFirst(lockCount)
         // The last event of an answered account has the number of its answer.
         var numbers: [UTF8Bytes: Int64] = [:]
-        for row in numbered.dropLast(others.count).joined() { numbers[UTF8Bytes(try row.text(0))] = try row.integer(1) }
+        let readCount = others.isEmpty ? 0 : 1
+        for row in numbered.dropLast(readCount).joined() { numbers[UTF8Bytes(try row.text(0))] = try row.integer(1) }
         var index = 0
         for (account, count) in notified {
             guard let last = numbers[account] else { throw LedgerError(.storeFailed, "no number for an event") }
@@ -57,9 +58,8 @@ struct Posting {
                 index += 1
             }
         }
-        for (account, rows) in zip(others, numbered.suffix(others.count)) {
-            numbers[UTF8Bytes(account)] = try SQLStatement.sequence(rows)
-        }
+        let sequences = try Sequences(Array(numbered.suffix(readCount).joined()))
+        for account in others { numbers[UTF8Bytes(account)] = try sequences[account] }
         return answered.map { numbers[UTF8Bytes($0)] ?? 0 }
     }
 

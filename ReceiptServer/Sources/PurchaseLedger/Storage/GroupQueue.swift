@@ -7,6 +7,9 @@ struct WorkShare {
     var account: String?
     /// The number of purchases.
     var weight = 1
+
+    /// Whether it is usually read so quickly that it may delay others.
+    var isBrief: Bool { weight <= 10 }
 }
 
 /// Combines the work of threads that arrive at the same time, so that one of them does it for all. A thread that finds
@@ -158,8 +161,8 @@ final class CommitGroup<Work> {
         results = []
     }
 
-    /// Lets another group begin. The leader can call it when it has taken all members and its first commit begins;
-    /// otherwise it is called when all is done.
+    /// Lets another group begin. The leader can call it when it has taken all members and waits for its first commit,
+    /// or has read what it needs; otherwise it is called when all is done.
     func endWork() {
         guard isAtWork else { return }
         isAtWork = false

@@ -12,6 +12,9 @@ protocol LedgerStore: Sendable {
         _ share: WorkShare, _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result
 
+    /// Answers a request from a snapshot, which other requests can share; `nil` if it has something to record.
+    func look(_ request: RedemptionRequest) throws(LedgerError) -> RedemptionRequest.Look?
+
     /// Answers a request, in a transaction as with ``write(_:_:)`` that other requests can share.
     func redeem(_ request: RedemptionRequest) throws(LedgerError) -> Redemption?
 
@@ -20,9 +23,9 @@ protocol LedgerStore: Sendable {
         _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result
 
-    /// Runs `body`, which reads about this many purchases, like ``read(_:)``.
+    /// Runs `body`, which reads about this much, like ``read(_:)``.
     func read<Result>(
-        about purchaseCount: Int, _ body: (any SQLConnection) throws(LedgerError) -> Result
+        _ share: WorkShare, _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result
 
     /// Runs `body` like ``read(_:)``, without a time limit.
@@ -43,8 +46,14 @@ protocol LedgerStore: Sendable {
 }
 
 extension LedgerStore {
+    func look(_ request: RedemptionRequest) throws(LedgerError) -> RedemptionRequest.Look? {
+        try read(request.share) { (connection) throws(LedgerError) in
+            try RedemptionRequest.look([request], connection)[0]
+        }
+    }
+
     func read<Result>(
-        about purchaseCount: Int, _ body: (any SQLConnection) throws(LedgerError) -> Result
+        _ share: WorkShare, _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result { try read(body) }
 
     /// A store without time limits needs no other implementation.
@@ -64,7 +73,7 @@ extension LedgerStore {
 }
 
 extension RedemptionRequest {
-    var share: WorkShare { WorkShare(account: claim.account, weight: submission.purchases.count) }
+    var share: WorkShare { WorkShare(account: claim.account, weight: max(1, submission.purchases.count)) }
 }
 
 /// A connection to a database, within a transaction.

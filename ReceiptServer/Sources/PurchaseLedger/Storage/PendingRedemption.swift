@@ -3,7 +3,12 @@ import StrictText
 /// A request that waits for its answer, possibly together with others.
 final class PendingRedemption: @unchecked Sendable {
     let request: RedemptionRequest
-    /// The answer, written before the member of the group is finished and read afterwards.
+    /// The answer from a snapshot, or `nil` if there is something to record. Like the following, it is written before
+    /// the member of the group is finished, and read afterwards.
+    var look: RedemptionRequest.Look?
+    /// Whether ``look`` is the result of a look.
+    var hasLooked = false
+    /// The answer from a transaction that can write.
     var answer: Redemption?
 
     init(_ request: RedemptionRequest) { self.request = request }

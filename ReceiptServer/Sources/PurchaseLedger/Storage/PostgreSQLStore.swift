@@ -28,6 +28,7 @@ struct PostgreSQLStore: LedgerStore {
     /// Connections for reads, which never wait for locks, or for a connection whose transaction does.
     private let readers: ConnectionPool<PostgreSQLConnection>
     private let groups: GroupQueue<PendingRedemption>
+    private let looks: GroupQueue<PendingRedemption>
     private let patience: Duration
 
     /// - Parameters:
@@ -41,6 +42,9 @@ struct PostgreSQLStore: LedgerStore {
         self.patience = patience
         // While groups wait for the disk, the next is decided. Half of the connections are left for other writers.
         groups = GroupQueue(GroupQueue.Limits(leaders: max(1, connections / 2)))
+        // A request that looks doesn't wait long for what others read.
+        looks = GroupQueue(
+            GroupQueue.Limits(leaders: max(1, connections / 2), stall: .milliseconds(20), weight: 32))
         let make = { @Sendable () throws(LedgerError) in try PostgreSQLConnection(uri: uri) }
         writers = ConnectionPool(limit: connections, make: make)
         readers = ConnectionPool(limit: connections, make: make)
@@ -50,6 +54,37 @@ struct PostgreSQLStore: LedgerStore {
         _ share: WorkShare, _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
         try repeating(writers, .write, body)
+    }
+
+    /// Requests that wait while others look share a snapshot and a round trip.
+    func look(_ request: RedemptionRequest) throws(LedgerError) -> RedemptionRequest.Look? {
+        if request.share.isBrief {
+            let pending = PendingRedemption(request)
+            try looks.perform(pending, request.share, look)
+            if pending.hasLooked { return pending.look }
+        }
+        return try read { (connection) throws(LedgerError) in try RedemptionRequest.look([request], connection)[0] }
+    }
+
+    private func look(_ group: CommitGroup<PendingRedemption>) {
+        var members: [(member: GroupMember<PendingRedemption>, pending: PendingRedemption)] = []
+        while let member = group.next() {
+            if let pending = member.take() { members.append((member, pending)) }
+        }
+        do throws(LedgerError) {
+            let looks = try read { (connection) throws(LedgerError) in
+                try RedemptionRequest.look(members.map(\.pending.request), connection, whenLoaded: group.endWork)
+            }
+            for ((member, pending), look) in zip(members, looks) {
+                (pending.look, pending.hasLooked) = (look, true)
+                group.finish(member, nil)
+            }
+        } catch {
+            // Each looks alone, because what one request reads can be the cause. But if the database is gone, each
+            // would wait.
+            let isGone = error.isLost && !error.isConflict
+            for (member, _) in members { group.finish(member, isGone ? error : nil) }
+        }
     }
 
     /// Requests that wait while others are answered share a load, a write and a commit.

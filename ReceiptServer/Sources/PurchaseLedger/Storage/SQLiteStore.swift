@@ -26,9 +26,6 @@ struct SQLiteStore: LedgerStore {
 
     private typealias Member = (member: GroupMember<Work>, work: Work)
 
-    /// The maximum number of purchases to read on the writer, while other writes wait.
-    private static let maximumBriefCount = 10
-
     private let path: String
     private let groups = GroupQueue<Work>()
     private let writer: ConnectionPool<SQLiteConnection>
@@ -219,11 +216,11 @@ struct SQLiteStore: LedgerStore {
     }
 
     func read<Result>(
-        about purchaseCount: Int, _ body: (any SQLConnection) throws(LedgerError) -> Result
+        _ share: WorkShare, _ body: (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
         // The writer has its own changes cached. After each commit, another connection drops its cache and reads the
-        // pages again.
-        if purchaseCount <= Self.maximumBriefCount, groups.isIdle {
+        // pages again. Other writes wait meanwhile.
+        if share.isBrief, groups.isIdle {
             let result = try writer.withIdleConnection(isUsable: \.isIdle) { connection throws(LedgerError) in
                 try Self.read(connection, body)
             }
