@@ -20,6 +20,7 @@ public final class PurchaseLedger: Sendable {
     /// The found and the current version of the tables, if opening the ledger upgraded them.
     package let upgrade: (found: Int, now: Int)?
     let store: any LedgerStore
+    private let recent = RecentPurchases()
     /// The floor of event numbers at opening.
     let firstFloor: Int64
     /// Called with new token conflicts, after they were recorded.
@@ -216,7 +217,8 @@ public final class PurchaseLedger: Sendable {
             answered: try idempotencyKey.map { (key) throws(LedgerError) in
                 try AnsweredRequest(key, account, accountToken, submission.purchases.map(\.signed.purchase))
             }, policy: policy, now: now)
-        let answer = if let look = try store.look(request) { look.redemption } else { try store.redeem(request) }
+        let look = recent.insert(submission, at: now) ? nil : try store.look(request)
+        let answer = if let look { look.redemption } else { try store.redeem(request) }
         guard let answer else { throw LedgerError(.idempotencyKeyReused, "") }
         report(answer.notices)
         return answer

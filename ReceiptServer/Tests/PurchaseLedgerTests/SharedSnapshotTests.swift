@@ -7,7 +7,7 @@ import Sampling
 import SeededRandom
 import Testing
 
-/// Requests that look at a snapshot together.
+/// Requests that look at a snapshot together, and those that look at none.
 @Suite struct SharedSnapshotTests {
     @Test(arguments: Place.available)
     func `requests that share a snapshot are answered as if each came alone`(_ place: Place) throws {
@@ -119,4 +119,75 @@ import Testing
         withExtendedLifetime(location) {}
     }
     #endif
+
+    @Test func `a purchase is new if it is recent and no request had it before`() throws {
+        let recent = RecentPurchases()
+        // Purchases of the last ten minutes, by their ages in seconds, and whether one of them is new.
+        let submissions: [(customer: Int, ages: [Double], isNew: Bool)] = [
+            (1, [601, 600], false), (1, [601, 600, 599], true), (1, [601, 600, 599], false), (1, [1, 1, 1], true),
+            (1, [1, 1, 1], false), (2, [-60], true), (2, [-60], false), (3, [], false),
+        ]
+        for (customer, ages, isNew) in submissions {
+            #expect(recent.insert(try Self.submission(customer, ages), at: day(10)) == isNew, "\(customer) \(ages)")
+        }
+    }
+
+    @Test func `old purchases are forgotten, and the newer half is kept`() throws {
+        let recent = RecentPurchases(capacity: 4)
+        for (customer, isNew) in [
+            (1, true), (2, true), (1, false), (3, true), (1, false), (4, true), (3, false), (1, true),
+        ] {
+            #expect(recent.insert(try Self.submission(customer, [1]), at: day(10)) == isNew, "\(customer)")
+        }
+    }
+
+    private static func submission(_ customer: Int, _ ages: [Double]) throws -> Submission {
+        var history = PurchaseHistory(bundleID: Minted.bundleID, customer: customer)
+        let transactions = ages.map { history.buyConsumable("coins", at: day(10) - .seconds($0)) }
+        return Submission(try Minted.evidence(history.receipt(signedAt: day(10.5), of: transactions)))
+    }
+
+    /// A store that counts the requests that look at a snapshot.
+    private struct CountingStore: LedgerStore {
+        let store: any LedgerStore
+        let lookCount = Guarded(0)
+
+        func look(_ request: RedemptionRequest) throws(LedgerError) -> RedemptionRequest.Look? {
+            lookCount.withLock { $0 += 1 }
+            return try store.look(request)
+        }
+
+        func redeem(_ request: RedemptionRequest) throws(LedgerError) -> Redemption? { try store.redeem(request) }
+
+        func write<Result>(
+            _ share: WorkShare, _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
+        ) throws(LedgerError) -> Result { try store.write(share, body) }
+
+        func read<Result>(_ body: (any SQLConnection) throws(LedgerError) -> Result) throws(LedgerError) -> Result {
+            try store.read(body)
+        }
+
+        func migrate<Result>(
+            _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
+        ) throws(LedgerError) -> Result { try store.migrate(body) }
+
+        func completeFile() throws(LedgerError) { try store.completeFile() }
+    }
+
+    @Test(arguments: Place.available)
+    func `a new purchase is written without a look, and a repeat needs nothing else`(_ place: Place) throws {
+        let location = try place.makeLocation()
+        let store = CountingStore(store: try LedgerLocation(location.text).open())
+        let ledger = try PurchaseLedger(store, LedgerPolicy())
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        let coins = history.buyConsumable("coins", at: day(1))
+        let evidence = try history.evidence(coins, signedAt: day(1))
+        for (seconds, outcome, lookCount) in [
+            (5.0, Outcome.granted, 0), (6, .alreadyYours, 1), (900, .alreadyYours, 2),
+        ] {
+            #expect(try ledger.outcomes(evidence, for: "anna", at: day(1) + .seconds(seconds)) == [outcome])
+            #expect(store.lookCount.withLock { $0 } == lookCount)
+        }
+        withExtendedLifetime(location) {}
+    }
 }

@@ -305,6 +305,7 @@ import TrialSupport
         load.seconds = options.seconds
         switch test.work {
         case .grants, .others:
+            purchases.forgetCoins()
             // No request is repeated.
             let count = Int(options.seconds * 5000)
             load.requests = try (0..<count + test.clients).map {
@@ -392,10 +393,13 @@ import TrialSupport
 
         init(_ evidence: MintedEvidence) { self.evidence = evidence }
 
+        /// Lets the next consumables be bought now: most are redeemed within seconds.
+        func forgetCoins() { coins = [] }
+
         /// The transaction of a consumable.
         func coins(_ number: Int) throws -> String {
             while coins.count <= number {
-                coins.append(try evidence.coins(1_000_000 + coins.count))
+                coins.append(try evidence.coins(1_000_000 + coins.count, boughtAt: .now))
             }
             return coins[number]
         }

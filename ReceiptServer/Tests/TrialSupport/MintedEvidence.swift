@@ -69,13 +69,18 @@ package struct MintedEvidence {
     }
 
     /// The transaction of a consumable.
-    package func coins(_ id: Int) throws -> String { try Self.coins(id, by: ellipticAuthority) }
+    package func coins(_ id: Int, boughtAt date: Instant? = nil) throws -> String {
+        try Self.coins(id, by: ellipticAuthority, boughtAt: date)
+    }
 
-    package static func coins(_ id: Int, by authority: TestCertificateAuthority) throws -> String {
+    package static func coins(
+        _ id: Int, by authority: TestCertificateAuthority, boughtAt date: Instant? = nil
+    ) throws -> String {
         try transaction(by: authority) {
             $0.transactionID = "\(id)"
             $0.originalTransactionID = "\(id)"
             $0.productType = .consumable
+            if let date { $0.purchaseDate = date }
         }
     }
 
