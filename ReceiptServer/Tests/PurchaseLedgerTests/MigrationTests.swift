@@ -21,7 +21,12 @@ import Testing
     }
 
     /// Makes the tables of an older version, with rows in those of version 1.
-    static func makeLedger(ofVersion version: Int, in store: any LedgerStore) throws {
+    ///
+    /// - Parameter isLacking: Whether the tables lack a change of their version.
+    static func makeLedger(
+        ofVersion version: Int, in store: any LedgerStore,
+        lacking isLacking: @escaping (Schema.Change) -> Bool = { _ in false }
+    ) throws {
         let (history, period, coins) = bought()
         var result: Result<Void, any Error> = .success(())
         try store.migrate { (connection) throws(LedgerError) in
@@ -30,7 +35,13 @@ import Testing
             try connection.run("CREATE TABLE ledger_schema (version BIGINT NOT NULL)")
             try connection.run("INSERT INTO ledger_schema VALUES ($1)", [.integer(Int64(version))])
             result = Result { try fill(connection, history, period, refunded: coins) }
-            for statement in versions[1..<version].joined() { try connection.run(statement) }
+            let changes = Schema.changes(connection.dialect)
+            let later = versions.count - changes.count
+            for statement in versions[1..<min(version, later)].joined() { try connection.run(statement) }
+            for change in changes.prefix(max(version - later, 0)).joined()
+            where change.isAddition && !isLacking(change) {
+                for statement in change.statements { try connection.run(statement) }
+            }
         }
         try result.get()
     }
@@ -183,6 +194,158 @@ import Testing
                 key.sibling("4"): period(60, 90, nil, changing: 1001),
             ])
         withExtendedLifetime(location) {}
+    }
+
+    /// The tables of commits between 0.3.0 and the last one that changed a finished version.
+    struct UnfinishedTables: CustomTestStringConvertible, Sendable {
+        /// The first commit with these tables.
+        let commit: String
+        let version: Int
+        /// What each change that they lack adds.
+        let lacking: Set<String>
+        /// What the commit did otherwise.
+        let statements: [String]
+
+        var testDescription: String { commit }
+
+        /// What version 6 lacked, the newest first.
+        private static let added = [
+            ["outbox_urgent_of_account"], ["outbox.due_at", "unowned_events.event", "families.lifecycle"],
+            ["orders.shop_order_id"], ["account_tokens_by_date", "imports.untold"],
+            ["ended_periods.listed_at", "ledger_identity.id", "families.claim_number"], ["attempts.evidence_digest"],
+            ["imports.id", "grants.import_id"],
+        ]
+
+        private init(
+            _ commit: String, version: Int = 6, _ count: Int, _ lacking: Set<String> = [], _ statements: [String] = []
+        ) {
+            (self.commit, self.version, self.statements) = (commit, version, statements)
+            self.lacking = Set(Self.added.prefix(count).joined()).union(lacking)
+        }
+
+        private static let consumables = [
+            "ALTER TABLE families ADD COLUMN is_consumable BIGINT",
+            "ALTER TABLE grants ADD COLUMN is_consumable BIGINT",
+            "CREATE INDEX families_lasting ON families (account) WHERE is_consumable IS NULL",
+            "CREATE INDEX grants_lasting ON grants (account) WHERE is_consumable IS NULL",
+        ]
+        private static let access: Set = ["families.gives_no_access", "families_lasting", "grants_lasting"]
+
+        static let all = [
+            UnfinishedTables("a9941a98", 7),
+            UnfinishedTables("45eceff5", 6, [], ["CREATE INDEX imports_by_state ON imports (state)"]),
+            UnfinishedTables("fb5fc1a6", 6), UnfinishedTables("3ad0a050", 5), UnfinishedTables("8c62c992", 4),
+            UnfinishedTables("96eab00a", 3),
+            // It gave the events all members but one.
+            UnfinishedTables(
+                "c0fc591c", 2, [],
+                [
+                    """
+                    UPDATE outbox SET event = '{"account_token":null,"length":null,"order_id":null,\
+                    "purchase_date":null,"seats":null,"shop_order_id":null,' || substr(event, 2)
+                    """
+                ]),
+            UnfinishedTables("0ac97673", 1), UnfinishedTables("6e617c24", version: 7, 0, ["families.gives_no_access"]),
+            UnfinishedTables("94cd7306", version: 10, 0, access.union(["periods.ends_at"]), consumables),
+            UnfinishedTables("55c391ea", version: 9, 0, access, consumables),
+            // Upgraded by a server that made only the changes of later versions.
+            UnfinishedTables("8c62c992, upgraded", version: 10, 4),
+        ]
+    }
+
+    /// The columns and indexes of a ledger.
+    private func tables(_ ledger: PurchaseLedger) throws -> Set<String> {
+        try ledger.store.read { (connection) throws(LedgerError) in
+            let isServer = connection.dialect.isServer
+            return try Set(
+                connection.run(
+                    isServer
+                        ? """
+                        SELECT table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable
+                            || COALESCE(collation_name, '') FROM information_schema.columns
+                        WHERE table_schema = current_schema() UNION ALL
+                        SELECT replace(indexdef, current_schema() || '.', '') FROM pg_indexes
+                        WHERE schemaname = current_schema()
+                        """
+                        : """
+                        SELECT tables.name || '.' || columns.name || ' ' || columns.type || ' ' || columns."notnull"
+                        FROM sqlite_schema AS tables JOIN pragma_table_info(tables.name) AS columns
+                        WHERE tables.type = 'table' UNION ALL
+                        SELECT sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL
+                        """
+                ).map { (row) throws(LedgerError) in try row.text(0) })
+        }
+    }
+
+    @Test(arguments: Place.available, UnfinishedTables.all)
+    func `a ledger that a commit made within a version gets what it lacks`(
+        _ place: Place, _ unfinished: UnfinishedTables
+    ) throws {
+        let location = try place.makeEmptyLocation()
+        let store = try LedgerLocation(location.text).open(.creating)
+        try Self.makeLedger(ofVersion: unfinished.version, in: store) { unfinished.lacking.contains($0.object) }
+        let seats: Int? = unfinished.lacking.contains("orders.shop_order_id") ? 5 : nil
+        let swapTypes = "UPDATE evidence SET purchase = replace(purchase, '\"PURCHASED\"', '\"ASSIGNED\"')"
+        _ = try store.migrate { (connection) throws(LedgerError) in
+            for statement in unfinished.statements { try connection.run(statement) }
+            // The events of these commits had this member, and not yet the others.
+            if let seats { try connection.run("UPDATE outbox SET event = '{\"seats\":\(seats),' || substr(event, 2)") }
+            try connection.run(swapTypes)
+            try connection.run("INSERT INTO answers VALUES ('anna', 'k', 'digest', '{}', 0)")
+        }
+        #expect(try Schema.migrate(store).found == unfinished.version)
+        let (marks, answers) = try store.migrate { (connection) throws(LedgerError) in
+            try connection.run("UPDATE evidence SET purchase = replace(purchase, '\"ASSIGNED\"', '\"PURCHASED\"')")
+            return (
+                try connection.run("DELETE FROM due_moments WHERE due_at = \(SeatTables.mark) RETURNING 1").count,
+                try connection.run("SELECT 1 FROM answers").count
+            )
+        }
+        // Their form changed before this column was added.
+        #expect(answers == (unfinished.lacking.contains("outbox.due_at") ? 0 : 1))
+        #expect(marks == (unfinished.lacking.contains("families.claim_number") ? 2 : 0))
+
+        let ledger = try PurchaseLedger(location.text)
+        let new = try place.makeLocation()
+        #expect(try tables(ledger) == tables(PurchaseLedger(new.text)))
+        // The events have the current form, with each member once.
+        let events = try ledger.store.read { (connection) throws(LedgerError) in
+            try connection.run("SELECT event FROM outbox ORDER BY sequence").map { (row) throws(LedgerError) in
+                try row.text(0)
+            }
+        }
+        for event in events.prefix(2) {
+            for member in ["account_token", "seats", "shop_order_id", "version"] {
+                #expect(event.split(separator: "\"\(member)\":", omittingEmptySubsequences: false).count == 2)
+            }
+        }
+        #expect(try ledger.events().prefix(2).map(\.until) == [nil, day(30)])
+        #expect(try ledger.events().prefix(2).map(\.seats) == [seats, seats])
+        // It goes on.
+        var (history, period, _) = Self.bought()
+        let coins = history.buyConsumable("coins", at: day(2))
+        for (account, transaction, outcome) in [("anna", period, .alreadyYours), ("ben", coins, .granted)]
+            as [(String, PurchaseHistory.Transaction, Outcome)]
+        {
+            let answer = try ledger.redeem(history.evidence(transaction, signedAt: day(2)), for: account, at: day(2))
+            #expect(answer.outcomes.map(\.outcome) == [outcome])
+        }
+        withExtendedLifetime((location, new)) {}
+    }
+
+    @Test(.enabled(if: PostgreSQLServer.binaries != nil))
+    func `what a table of another schema has, the ledger's can lack`() throws {
+        let location = try Place.postgreSQL.makeEmptyLocation()
+        try Self.makeLedger(ofVersion: 5, in: LedgerLocation(location.text).open())
+        _ = try PostgreSQLServer.query(
+            location.text,
+            """
+            CREATE SCHEMA shop; CREATE TABLE shop.unowned_events (event TEXT);
+            DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET search_path = public, shop', current_database()); END $$
+            """)
+        let new = try Place.postgreSQL.makeLocation()
+        #expect(try tables(PurchaseLedger(location.text)) == tables(PurchaseLedger(new.text)))
+        #expect(try PostgreSQLServer.query(location.text, "SELECT * FROM shop.unowned_events").isEmpty)
     }
 
     @Test(.enabled(if: PostgreSQLServer.binaries != nil))

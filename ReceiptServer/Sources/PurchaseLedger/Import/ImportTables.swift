@@ -22,8 +22,13 @@ enum ImportTables {
                 path \(text) NOT NULL, digest \(text) NOT NULL, started_at BIGINT NOT NULL, changed_at BIGINT NOT NULL,
                 state \(text) NOT NULL, bytes BIGINT NOT NULL, lines BIGINT NOT NULL, added BIGINT NOT NULL,
                 known BIGINT NOT NULL, conflicts BIGINT NOT NULL, faults BIGINT NOT NULL, notes BIGINT NOT NULL,
-                trimmed BIGINT NOT NULL, read_digest \(text) NOT NULL, untold \(text) NOT NULL, holder \(text) NOT NULL)
+                trimmed BIGINT NOT NULL, read_digest \(text) NOT NULL, holder \(text) NOT NULL)
             """,
         ]
+    }
+
+    /// Returns the statement for the text about the last lines, which was not printed.
+    static func unreported(_ dialect: SQLDialect) -> [String] {
+        ["ALTER TABLE imports ADD COLUMN untold \(dialect.text) NOT NULL DEFAULT ''"]
     }
 }

@@ -42,8 +42,11 @@ enum OutboxTables {
     /// Adds the missing members to an older version's events, which can be sent again.
     static let members = [
         """
-        UPDATE outbox SET event = '{"account_token":null,"length":null,"order_id":null,"purchase_date":null,"seats":null,'
-            || '"shop_order_id":null,' || substr(event, 2, length(event) - 2) || ',"version":2}'
+        UPDATE outbox SET event = CASE WHEN event LIKE '%"account_token":%' THEN '{' ELSE
+                '{"account_token":null,"length":null,"order_id":null,"purchase_date":null,"shop_order_id":null,'
+                || CASE WHEN event LIKE '%"seats":%' THEN '' ELSE '"seats":null,' END
+            END || substr(event, 2, length(event) - 2) || ',"version":2}'
+        WHERE event NOT LIKE '%"version":%'
         """
     ]
 
@@ -51,6 +54,9 @@ enum OutboxTables {
     static let urgent = [
         "ALTER TABLE outbox ADD COLUMN due_at BIGINT",
         "CREATE INDEX outbox_urgent ON outbox (due_at) WHERE state = 'urgent'",
-        "CREATE INDEX outbox_urgent_of_account ON outbox (account, sequence) WHERE state = 'urgent'",
+    ]
+
+    static let urgentOfAccount = [
+        "CREATE INDEX outbox_urgent_of_account ON outbox (account, sequence) WHERE state = 'urgent'"
     ]
 }

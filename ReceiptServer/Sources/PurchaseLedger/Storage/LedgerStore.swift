@@ -184,6 +184,9 @@ struct SQLDialect: Sendable {
     let floorLock: [String]
     /// A query that returns a row if the tables of a ledger exist.
     let tableQuery: String
+    /// A query that returns a row if the ledger has a column (`table.column`) or an index. Another schema of the
+    /// database can have one of the same name.
+    let objectQuery: String
     /// A statement that converts the dates of events in the outbox to RFC 3339. Version 1 wrote milliseconds since
     /// 1970.
     let eventDatesAsText: String
@@ -235,6 +238,11 @@ struct SQLDialect: Sendable {
         migrationLock: [],
         sharedAccountLocks: [], accountLock: [], tokenLocks: nil, sharedFloorLock: [], floorLock: [],
         tableQuery: "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'ledger_schema'",
+        objectQuery: """
+            SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = $1 UNION ALL
+            SELECT 1 FROM sqlite_schema AS tables JOIN pragma_table_info(tables.name) AS columns
+            WHERE tables.type = 'table' AND tables.name || '.' || columns.name = $1
+            """,
         eventDatesAsText: """
             UPDATE outbox SET event = json_set(event,
                 '$.at', strftime('%Y-%m-%dT%H:%M:%fZ', json_extract(event, '$.at') / 1000.0, 'unixepoch'),
@@ -275,6 +283,13 @@ struct SQLDialect: Sendable {
         sharedFloorLock: ["SELECT pg_advisory_xact_lock_shared(7310579653420)"],
         floorLock: ["SELECT pg_advisory_xact_lock(7310579653420)"],
         tableQuery: "SELECT 1 WHERE to_regclass('ledger_schema') IS NOT NULL",
+        objectQuery: """
+            SELECT 1 FROM pg_class AS object
+            WHERE relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('ledger_schema'))
+                AND (relname::text = $1::text OR EXISTS (
+                    SELECT 1 FROM pg_attribute WHERE attrelid = object.oid AND NOT attisdropped
+                        AND object.relname::text || '.' || attname::text = $1::text))
+            """,
         eventDatesAsText: """
             UPDATE outbox SET event = (event::jsonb || (SELECT jsonb_object_agg(name, to_char(
                     to_timestamp((event::jsonb ->> name)::numeric / 1000) AT TIME ZONE 'UTC',

@@ -2,9 +2,31 @@
 ///
 /// `REFERENCE.md` lists the tables. Text is compared byte for byte, even if the database has a locale.
 enum Schema {
+    /// A change of the tables.
+    struct Change {
+        /// A column (`table.column`) or an index that the change adds or removes. No later version may undo it: each
+        /// upgrade checks for it, and would make the change again.
+        let object: String
+        let isAddition: Bool
+        let statements: [String]
+
+        init(adding object: String, _ statements: [String]) {
+            (self.object, isAddition, self.statements) = (object, true, statements)
+        }
+
+        init(removing object: String, _ statements: [String]) {
+            (self.object, isAddition, self.statements) = (object, false, statements)
+        }
+    }
+
     /// Returns the statements that upgrade to each version from the previous one. From version 3 on, each creates the
     /// indexes of large tables, which takes long, before it locks grants.
     static func versions(_ dialect: SQLDialect) -> [[String]] {
+        finished(dialect) + changes(dialect).map { $0.filter(\.isAddition).flatMap(\.statements) }
+    }
+
+    /// Returns the statements of the versions whose changes were all made at once.
+    private static func finished(_ dialect: SQLDialect) -> [[String]] {
         [
             first(dialect) + OutboxTables.statements(dialect),
             second(dialect) + OutboxTables.dueAccounts(dialect) + identifiersOfTransaction
@@ -13,17 +35,58 @@ enum Schema {
             notificationsAndTransfers + OrderTables.byTransaction + SupportTables.statements(dialect)
                 + adjustedGrants,
             InquiryTables.statements(dialect) + notificationsByType, CommitMarks.tables(dialect),
-            EndedPeriod.tables(dialect) + SupportTables.evidenceDigests(dialect) + TokenTables.byDate
-                + OrderTables.shopOrders(dialect) + OutboxTables.members + OutboxTables.urgent
-                + LifecycleTables.statements(dialect) + SeatTables.statements(dialect)
-                + UnnamedNotification.tables(dialect) + LedgerSummary.tables(dialect)
-                + ClaimOrder.statements(dialect) + ImportTables.runs(dialect) + importedGrants(dialect)
-                + LifecycleTables.states(dialect),
+        ]
+    }
+
+    /// Returns the changes of each later version.
+    ///
+    /// While version 6 or 7 was being developed, commits changed it. The tables of earlier commits lack these changes,
+    /// and get them with the next version, in its transaction.
+    static func changes(_ dialect: SQLDialect) -> [[Change]] {
+        [
+            [
+                Change(adding: "ended_periods.listed_at", EndedPeriod.tables(dialect)),
+                Change(adding: "attempts.evidence_digest", SupportTables.evidenceDigests(dialect)),
+                Change(adding: "account_tokens_by_date", TokenTables.byDate),
+                Change(adding: "orders.shop_order_id", OrderTables.shopOrders(dialect)),
+                // Stored answers can contain the number of seats as a quantity, or the access in another form. Repeated
+                // requests are decided again.
+                Change(adding: "outbox.due_at", ["DELETE FROM answers"]),
+                Change(adding: "outbox.due_at", OutboxTables.members + OutboxTables.urgent),
+                Change(adding: "outbox_urgent_of_account", OutboxTables.urgentOfAccount),
+                Change(adding: "unowned_events.event", LifecycleTables.statements(dialect)),
+                // The first commits of version 6 marked only the buyers' seats. Marks add nothing that stays: tables
+                // that lack this column are of these commits, or of a few after them.
+                Change(adding: "families.claim_number", SeatTables.marks),
+                Change(adding: "families.is_member", SeatTables.statements(dialect)),
+                Change(adding: "unnamed_notifications.uuid", UnnamedNotification.tables(dialect)),
+                Change(adding: "ledger_identity.id", LedgerSummary.tables(dialect)),
+                Change(adding: "families.claim_number", ClaimOrder.statements(dialect)),
+                Change(adding: "imports.id", ImportTables.runs(dialect)),
+                Change(removing: "imports_by_state", ["DROP INDEX imports_by_state"]),
+                Change(adding: "imports.untold", ImportTables.unreported(dialect)),
+                Change(adding: "grants.import_id", importedGrants(dialect)),
+                Change(adding: "families.lifecycle", LifecycleTables.states(dialect)),
+            ],
             // One of these indexes at a time: each takes long, and locks its table.
-            tokensOfParts + lineagesWithoutAccess,
-            ["CREATE INDEX families_lasting ON families (account) WHERE gives_no_access IS NULL"],
-            ["CREATE INDEX grants_lasting ON grants (account) WHERE gives_no_access IS NULL"],
-            endsOfPeriods,
+            [
+                Change(adding: "families.tokens_noted", tokensOfParts),
+                Change(removing: "families.is_consumable", consumables),
+                Change(adding: "families.gives_no_access", lineagesWithoutAccess),
+            ],
+            [
+                Change(
+                    adding: "families_lasting",
+                    ["CREATE INDEX families_lasting ON families (account) WHERE gives_no_access IS NULL"])
+            ],
+            [
+                Change(
+                    adding: "grants_lasting",
+                    ["CREATE INDEX grants_lasting ON grants (account) WHERE gives_no_access IS NULL"])
+            ],
+            [Change(adding: "periods.ends_at", endsOfPeriods)],
+            // Only the changes that the tables lack.
+            [],
         ]
     }
 
@@ -57,6 +120,11 @@ enum Schema {
             "ALTER TABLE grants ADD COLUMN import_id BIGINT",
             "ALTER TABLE grants ADD COLUMN original_transaction_id \(dialect.text)",
         ]
+    }
+
+    /// Removes what two commits had in place of ``lineagesWithoutAccess``.
+    private static let consumables = ["families", "grants"].flatMap {
+        ["DROP INDEX IF EXISTS \($0)_lasting", "ALTER TABLE \($0) DROP COLUMN is_consumable"]
     }
 
     /// What gives no access, such as consumables, is left out of indexes: an account can have thousands.
@@ -144,9 +212,23 @@ enum Schema {
         for statement in connection.dialect.migrationLock { try connection.run(statement) }
         let version = try Self.version(found(connection))
         guard version < latest else { return (version, version) }
-        for statement in versions(connection.dialect)[version] { try connection.run(statement) }
+        try upgrade(connection, from: version)
         try connection.run("UPDATE ledger_schema SET version = $1", [.integer(Int64(version + 1))])
         return (version, version + 1)
+    }
+
+    /// Makes the changes of the next version, and those of earlier versions that the tables lack.
+    private static func upgrade(_ connection: any SQLConnection, from version: Int) throws(LedgerError) {
+        let finished = finished(connection.dialect)
+        guard version >= finished.count else {
+            for statement in finished[version] { try connection.run(statement) }
+            return
+        }
+        for change in changes(connection.dialect).prefix(version + 1 - finished.count).joined() {
+            let found = try connection.run(connection.dialect.objectQuery, [.text(change.object)])
+            guard found.isEmpty == change.isAddition else { continue }
+            for statement in change.statements { try connection.run(statement) }
+        }
     }
 
     private static func first(_ dialect: SQLDialect) -> [String] {
