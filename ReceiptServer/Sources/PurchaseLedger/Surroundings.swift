@@ -27,6 +27,9 @@ package struct Surroundings: Sendable {
     /// The date of the database's clock, or `nil` if this machine's is the only one.
     package var databaseDate: Instant? { databaseClock?.date }
 
+    /// Returns the date that leases end by, given that of this machine's clock.
+    func leaseDate(_ now: Instant) -> Instant { databaseDate ?? now }
+
     /// Returns the date from which to count what becomes due, given that of this machine's clock: the earlier of both
     /// clocks, so that a clock that is ahead delays nothing.
     func dueDate(_ now: Instant) -> Instant { min(now, databaseDate ?? now) }

@@ -9,6 +9,7 @@ import TrialSupport
 
 /// Servers of one PostgreSQL database, whose clocks differ.
 @Suite(.enabled(if: Place.available.contains(.postgreSQL))) struct DatabaseClockTests {
+    private static let app = AskedApp(.production, Minted.bundleID)
     private let location: Place.Location
     private let uptime = Guarded(Duration.zero)
     private let isSlow = Guarded(false)
@@ -17,8 +18,9 @@ import TrialSupport
 
     init() throws {
         location = try Place.postgreSQL.makeLocation()
-        ledgers = try [600, -600].map { [location, uptime, isSlow] (error: Int) in
+        ledgers = try [7200, -7200].map { [location, uptime, isSlow] (error: Int) in
             var policy = LedgerPolicy()
+            policy.inquiries = InquiryPolicy(apps: [Self.app])
             policy.surroundings.date = { .now + .seconds(error) }
             policy.surroundings.uptime = {
                 if isSlow.withLock(\.self) { uptime.withLock { $0 += .seconds(2) } }
@@ -72,6 +74,36 @@ import TrialSupport
         for ledger in ledgers {
             let options = Reconciler.Options(ledger.policy.surroundings)
             #expect(.seconds(-5)...(.seconds(5)) ~= Instant.now.duration(to: options.queueClock() ?? .distantPast))
+        }
+    }
+
+    @Test func `an answer confirms what no other server asks now, in the hour of the database's clock`() throws {
+        var history = PurchaseHistory(bundleID: Minted.bundleID)
+        for ledger in ledgers {
+            let surroundings = ledger.policy.surroundings
+            let coins = history.buyConsumable("coins", at: day(0))
+            let evidence = try history.evidence(coins, signedAt: day(1))
+            guard case .transaction(let transaction) = evidence else { throw CancellationError() }
+            _ = try ledger.redeem(evidence, for: "anna", at: surroundings.date())
+            for (lease, isKept) in [(Duration.seconds(60), true), (.seconds(-1), false)] {
+                let leasedUntil = surroundings.sharedDate + lease
+                try ledger.store.write { (connection) throws(LedgerError) in
+                    try connection.run(
+                        "UPDATE questions SET leased_until = $1 WHERE subject = $2",
+                        [SQLValue(leasedUntil), .text(coins.transactionID)])
+                    try connection.run("DELETE FROM budgets")
+                }
+                try ledger.record(answered: [transaction], about: Self.app, at: surroundings.date())
+                let (isThere, hasAnswer) = try ledger.store.read { (connection) throws(LedgerError) in
+                    (
+                        try !connection.run(
+                            "SELECT 1 FROM questions WHERE subject = $1", [.text(coins.transactionID)]
+                        ).isEmpty,
+                        try connection.hasAnswer(about: Self.app, at: surroundings.sharedDate)
+                    )
+                }
+                #expect(isThere == isKept && hasAnswer)
+            }
         }
     }
 

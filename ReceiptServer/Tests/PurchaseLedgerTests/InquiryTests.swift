@@ -267,7 +267,8 @@ import Testing
         try withLedger(place) { ledger in
             func hasAnswer() throws -> Bool {
                 try ledger.store.read { (connection) throws(LedgerError) in
-                    try connection.hasAnswer(about: Self.app, at: day(31))
+                    try connection.hasAnswer(
+                        about: Self.app, at: ledger.policy.surroundings.leaseDate(day(31)))
                 }
             }
             try ledger.record(answered: [], about: Self.app, at: day(31))

@@ -129,6 +129,7 @@ private final class Simulation {
         self.verifier = verifier
         let app = AskedApp(options.environment, options.bundleID)
         var policy = LedgerPolicy()
+        policy.surroundings.hasDatabaseClock = false
         if hasTokens { policy.orders = OrderPolicy() }
         reference = try PurchaseLedger(LedgerLocation(locations[1]).open(), policy, at: now)
         policy.inquiries = InquiryPolicy(apps: [app])

@@ -127,6 +127,7 @@ final class Shop: Sendable {
         _ sweepsRefunds: Bool = false, _ orders: Bool = false
     ) throws -> PurchaseLedger {
         var policy = LedgerPolicy()
+        policy.surroundings.hasDatabaseClock = false
         if orders { policy.orders = OrderPolicy() }
         var inquiries = InquiryPolicy(apps: [AskedApp(store.environment, store.options.bundleID)])
         inquiries.confirm = confirm

@@ -23,8 +23,8 @@ extension PurchaseLedger {
             }
             var confirmed = Set(submission.purchases.compactMap(\.keys?.transaction))
             if let asked { confirmed.insert(app.key(asked)) }
-            for key in confirmed.sorted() { try connection.confirm(key, at: now) }
-            if !confirmed.isEmpty { try connection.countAnswer(about: app, at: now) }
+            for key in confirmed.sorted() { try connection.confirm(key, policy.surroundings, at: now) }
+            if !confirmed.isEmpty { try connection.countAnswer(about: app, at: policy.surroundings.leaseDate(now)) }
             return settled.effects
         }
         report(effects.notices)
@@ -59,7 +59,7 @@ extension PurchaseLedger {
                     return (false, [], LedgerNotices())
                 }
                 let settled = try connection.settle(notification, submission, policy, .reconciliation, at: now)
-                for key in keys { try connection.confirm(key, at: now) }
+                for key in keys { try connection.confirm(key, policy.surroundings, at: now) }
                 return (true, settled.effects.endedUnnotified.map(\.transactionID.string), settled.effects.notices)
             }
         }
@@ -72,8 +72,8 @@ extension PurchaseLedger {
                 return unconfirmed
             }
             guard !unconfirmed.isEmpty else { return (isNew, ended) }
-            try store.write { (connection) throws(LedgerError) in
-                for key in unconfirmed { try connection.confirm(key, at: now) }
+            try store.write { [policy] (connection) throws(LedgerError) in
+                for key in unconfirmed { try connection.confirm(key, policy.surroundings, at: now) }
             }
         }
         return (isNew, ended)

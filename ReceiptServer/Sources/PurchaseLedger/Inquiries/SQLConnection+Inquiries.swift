@@ -80,7 +80,7 @@ extension SQLConnection {
     }
 
     /// Records that Apple confirmed a transaction in answer to an inquiry.
-    func confirm(_ key: TransactionKey, at now: Instant) throws(LedgerError) {
+    func confirm(_ key: TransactionKey, _ surroundings: Surroundings, at now: Instant) throws(LedgerError) {
         try write(
             """
             INSERT INTO confirmations VALUES ($1, $2, $3, $4, $4, 0, $4, NULL)
@@ -92,7 +92,7 @@ extension SQLConnection {
             """
             DELETE FROM questions WHERE environment = $1 AND bundle_id = $2 AND kind = 'transaction' AND subject = $3
                 AND leased_until <= $4
-            """, key.columns + [SQLValue(now)])
+            """, key.columns + [SQLValue(surroundings.leaseDate(now))])
     }
 }
 

@@ -272,7 +272,7 @@ extension SQLConnection {
         // If the account is due soon, an event may be on its way.
         try run(
             "UPDATE accounts SET due_at = $2 WHERE account = $1 AND (due_at IS NULL OR due_at > $3)",
-            [.text(account), due, SQLValue((surroundings.databaseDate ?? now) + PurchaseLedger.eventLease)])
+            [.text(account), due, SQLValue(surroundings.leaseDate(now) + PurchaseLedger.eventLease)])
     }
 
     /// Locks the events of an account until the end of the transaction, so that no other transaction posts or takes
