@@ -187,7 +187,7 @@ private final class RacedConnection: SQLConnection {
     }
 }
 
-private struct RacedStore: LedgerStore {
+private struct RacedStore: ForwardingStore {
     let store: any LedgerStore
     let race: Race
 
@@ -196,16 +196,4 @@ private struct RacedStore: LedgerStore {
     ) throws(LedgerError) -> Result {
         try store.write(share) { [race] (connection) throws(LedgerError) in try body(race.wrap(connection)) }
     }
-
-    func redeem(_ request: RedemptionRequest) throws(LedgerError) -> Redemption? { try store.redeem(request) }
-
-    func read<Result>(_ body: (any SQLConnection) throws(LedgerError) -> Result) throws(LedgerError) -> Result {
-        try store.read(body)
-    }
-
-    func migrate<Result>(
-        _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
-    ) throws(LedgerError) -> Result { try store.migrate(body) }
-
-    func completeFile() throws(LedgerError) { try store.completeFile() }
 }

@@ -148,7 +148,7 @@ import Testing
     }
 
     /// A store that counts the requests that look at a snapshot.
-    private struct CountingStore: LedgerStore {
+    private struct CountingStore: ForwardingStore {
         let store: any LedgerStore
         let lookCount = Guarded(0)
 
@@ -156,22 +156,6 @@ import Testing
             lookCount.withLock { $0 += 1 }
             return try store.look(request)
         }
-
-        func redeem(_ request: RedemptionRequest) throws(LedgerError) -> Redemption? { try store.redeem(request) }
-
-        func write<Result>(
-            _ share: WorkShare, _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
-        ) throws(LedgerError) -> Result { try store.write(share, body) }
-
-        func read<Result>(_ body: (any SQLConnection) throws(LedgerError) -> Result) throws(LedgerError) -> Result {
-            try store.read(body)
-        }
-
-        func migrate<Result>(
-            _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
-        ) throws(LedgerError) -> Result { try store.migrate(body) }
-
-        func completeFile() throws(LedgerError) { try store.completeFile() }
     }
 
     @Test(arguments: Place.available)

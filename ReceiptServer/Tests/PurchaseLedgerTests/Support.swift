@@ -85,3 +85,26 @@ extension PurchaseLedger {
         ).outcomes.map(\.outcome)
     }
 }
+
+/// A store that passes everything that it doesn't implement to another one.
+protocol ForwardingStore: LedgerStore {
+    var store: any LedgerStore { get }
+}
+
+extension ForwardingStore {
+    func redeem(_ request: RedemptionRequest) throws(LedgerError) -> Redemption? { try store.redeem(request) }
+
+    func write<Result>(
+        _ share: WorkShare, _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
+    ) throws(LedgerError) -> Result { try store.write(share, body) }
+
+    func read<Result>(_ body: (any SQLConnection) throws(LedgerError) -> Result) throws(LedgerError) -> Result {
+        try store.read(body)
+    }
+
+    func migrate<Result>(
+        _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
+    ) throws(LedgerError) -> Result { try store.migrate(body) }
+
+    func completeFile() throws(LedgerError) { try store.completeFile() }
+}
