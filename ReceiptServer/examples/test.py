@@ -250,7 +250,7 @@ class Shop:
     def grants(self):
         with sqlite3.connect(f"file:{self.ledger}?mode=ro", uri=True, timeout=30) as ledger:
             rows = ledger.execute(
-                f"SELECT account, environment, bundle_id, transaction_id, quantity, {UNTIL} FROM grants").fetchall()
+                f"SELECT account, environment, bundle_id, transaction_id, quantity, {UNTIL} FROM grants JOIN identifiers ON id = identifier_id").fetchall()
         return {tuple(row[:4]): row[4:] for row in rows if row[4] > 0}
 
     def known(self):

@@ -113,8 +113,8 @@ def main():
         assert run("receipt-server import --runs").stdout.count('"reason":"old"') == 2
         balances = database.rows("SELECT account, environment, bundle_id, granted_as, product_id FROM balances ORDER BY granted_as")
         with sqlite3.connect(folder / "ledger.db") as ledger:
-            grants = ledger.execute("SELECT account, environment, bundle_id, transaction_id, product_id FROM grants ORDER BY transaction_id").fetchall()
-            dates = ledger.execute("SELECT granted_at FROM grants ORDER BY transaction_id LIMIT 2").fetchall()
+            grants = ledger.execute("SELECT account, environment, bundle_id, transaction_id, product_id FROM grants JOIN identifiers ON id = identifier_id ORDER BY transaction_id").fetchall()
+            dates = ledger.execute("SELECT granted_at FROM grants JOIN identifiers ON id = identifier_id ORDER BY transaction_id LIMIT 2").fetchall()
         assert [tuple(row) for row in balances] == grants, f"{balances}\n{grants}"
         # 12:00:00 in Shanghai.
         assert dates[0][0] == 1_749_960_000_000, dates

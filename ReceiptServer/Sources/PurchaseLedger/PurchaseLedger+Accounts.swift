@@ -42,8 +42,7 @@ extension PurchaseLedger {
         """
         SELECT id FROM families WHERE account = $1\(condition)
         UNION SELECT identifiers.family_id FROM grants
-        JOIN identifiers ON identifiers.environment = grants.environment
-            AND identifiers.bundle_id = grants.bundle_id AND identifiers.transaction_id = grants.transaction_id
+        JOIN identifiers ON identifiers.id = grants.identifier_id
         WHERE grants.account = $1\(condition)
         """
     }

@@ -8,8 +8,8 @@ extension SQLConnection {
         for (key, date) in dates.sorted(by: { $0.key < $1.key }) {
             try write(
                 """
-                INSERT INTO due_moments VALUES ($1, $2, $3, $4)
-                ON CONFLICT (environment, bundle_id, transaction_id) DO UPDATE SET due_at = excluded.due_at
+                INSERT INTO due_moments VALUES (\(TransactionKey.id), $4)
+                ON CONFLICT (identifier_id) DO UPDATE SET due_at = excluded.due_at
                 WHERE due_moments.due_at <> excluded.due_at
                 """, key.columns + [SQLValue(date)])
         }
@@ -20,8 +20,7 @@ extension SQLConnection {
         let answers = try run(
             dates.keys.map {
                 SQLStatement(
-                    "SELECT due_at FROM due_moments WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3",
-                    $0.columns)
+                    "SELECT due_at FROM due_moments WHERE identifier_id = \(TransactionKey.id)", $0.columns)
             })
         for (date, rows) in zip(dates.values, answers) {
             guard try rows.first?.date("due_at") == date else { return false }
@@ -40,10 +39,8 @@ extension PurchaseLedger {
     public func settleDue(at now: Instant = .now) throws(LedgerError) -> Int {
         let due = try store.read { (connection) throws(LedgerError) in
             try connection.run(
-                """
-                SELECT environment, bundle_id, transaction_id, due_at FROM due_moments
-                WHERE due_at <= $1 ORDER BY due_at LIMIT 100
-                """, [SQLValue(now)])
+                "SELECT identifier_id, due_at FROM due_moments WHERE due_at <= $1 ORDER BY due_at LIMIT 100",
+                [SQLValue(now)])
         }
         var failure: LedgerError?
         for row in due {
@@ -62,15 +59,14 @@ extension PurchaseLedger {
     func settleMigrated(_ marked: [SQLRow], at now: Instant) { for row in marked { try? settle(row, at: now) } }
 
     private func settle(_ due: SQLRow, at now: Instant) throws(LedgerError) {
-        let key = try due.transactionKey.columns
+        let id = SQLValue.integer(try due.integer("identifier_id"))
         let cause = try due.integer("due_at") == SeatTables.mark ? LedgerEvent.Cause.migration : .beginning
         let notices = try store.write { [policy] (connection) throws(LedgerError) in
             let found = try connection.run(
                 """
-                SELECT signed_date, purchase FROM evidence
-                WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3
+                SELECT signed_date, purchase FROM evidence WHERE identifier_id = $1
                 ORDER BY CASE WHEN \(SeatTables.isAssigned) THEN 0 ELSE 1 END LIMIT 1
-                """, key)
+                """, [id])
             var purchases: [SubmittedPurchase] = []
             if let stored = found.first {
                 var purchase: Purchase = try StoredJSON.decode(stored.text(1))
@@ -80,8 +76,7 @@ extension PurchaseLedger {
             return try connection.settle(Submission(purchases), policy, cause, at: now) {
                 (decision) throws(LedgerError) in
                 // The lineage is locked before the row.
-                try connection.write(
-                    "DELETE FROM due_moments WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3", key)
+                try connection.write("DELETE FROM due_moments WHERE identifier_id = $1", [id])
                 decision.settle()
             }.effects.notices
         }

@@ -337,15 +337,13 @@ public final class PurchaseLedger: Sendable {
         let key = TransactionKey(environment: environment, bundleID: bundleID, transactionID: transactionID)
         return try store.read { [policy] (connection) throws(LedgerError) in
             let grant = try connection.run(
-                "SELECT account FROM grants WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3",
-                key.columns)
+                "SELECT account FROM grants WHERE identifier_id = \(TransactionKey.id)", key.columns)
             if let row = grant.first { return try row.text(0) }
             let found = try connection.run(
                 """
                 SELECT families.account, families.id, (
                     SELECT COUNT(*) FROM identifiers AS others
-                    JOIN grants ON grants.environment = others.environment AND grants.bundle_id = others.bundle_id
-                        AND grants.transaction_id = others.transaction_id
+                    JOIN grants ON grants.identifier_id = others.id
                     WHERE others.family_id = families.id AND grants.account <> families.account)
                 FROM identifiers JOIN families ON families.id = identifiers.family_id
                 WHERE identifiers.environment = $1 AND identifiers.bundle_id = $2 AND identifiers.transaction_id = $3

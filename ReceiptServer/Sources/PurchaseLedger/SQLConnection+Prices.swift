@@ -15,8 +15,7 @@ extension SQLConnection {
             guard let key = PurchaseKeys(purchase)?.transaction else { continue }
             let rows = try run(
                 """
-                SELECT variant, signed_date, purchase FROM evidence
-                WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3
+                SELECT variant, signed_date, purchase FROM evidence WHERE identifier_id = \(TransactionKey.id)
                 """, key.columns)
             for row in rows {
                 var known: Purchase = try StoredJSON.decode(row.text("purchase"))
@@ -30,8 +29,8 @@ extension SQLConnection {
                 fillings.append(
                     SQLStatement(
                         """
-                        UPDATE evidence SET purchase = $5 WHERE environment = $1 AND bundle_id = $2
-                            AND transaction_id = $3 AND variant = $4 AND purchase = $6
+                        UPDATE evidence SET purchase = $5
+                        WHERE identifier_id = \(TransactionKey.id) AND variant = $4 AND purchase = $6
                         """,
                         try key.columns + [
                             .integer(row.integer("variant")), .text(known.evidenceJSON), .text(row.text("purchase")),

@@ -52,6 +52,16 @@ extension TransactionKey {
     var columns: [SQLValue] {
         [.text(environment.rawValue), .text(bundleID.string), .text(transactionID.string)]
     }
+
+    /// An SQL expression for the number in `identifiers` of the transaction whose ``columns`` are `$1` to `$3`. The
+    /// number is NULL if there is none.
+    static let id = id(at: 1)
+
+    /// - Parameter parameter: The first of the three parameters.
+    static func id(at parameter: Int) -> String {
+        "(SELECT id FROM identifiers WHERE environment = $\(parameter)"
+            + " AND bundle_id = $\(parameter + 1) AND transaction_id = $\(parameter + 2))"
+    }
 }
 
 extension SQLRow {

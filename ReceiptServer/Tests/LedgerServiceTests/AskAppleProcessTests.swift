@@ -33,7 +33,10 @@ import TrialSupport
     }
 
     private func refunds(_ ledger: PurchaseLedger) throws -> Set<String> {
-        Set(try ledger.texts("SELECT transaction_id FROM grants WHERE quantity = 0").map { $0[0] })
+        Set(
+            try ledger.texts(
+                "SELECT transaction_id FROM grants JOIN identifiers ON id = identifier_id WHERE quantity = 0"
+            ).map { $0[0] })
     }
 
     private func recordedCount(_ ledger: PurchaseLedger) throws -> Int {
@@ -147,7 +150,8 @@ import TrialSupport
 
     private func state(_ ledger: PurchaseLedger) throws -> [String: [String]] {
         let rows = try ledger.texts(
-            "SELECT transaction_id, account, CAST(quantity AS TEXT) FROM grants WHERE quantity > 0")
+            "SELECT transaction_id, account, CAST(quantity AS TEXT) FROM grants JOIN identifiers ON id = identifier_id WHERE quantity > 0"
+        )
         return Dictionary(uniqueKeysWithValues: rows.map { ($0[0], Array($0.dropFirst())) })
     }
 

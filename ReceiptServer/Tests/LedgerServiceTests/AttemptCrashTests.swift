@@ -50,7 +50,9 @@ import TrialSupport
                 try ledger.store.read { (connection) throws(LedgerError) in try connection.run(query) }
                     .map { try $0.text(0) })
         }
-        #expect(try ids("SELECT transaction_id FROM grants") == Set(answered.map(\.id)))
+        #expect(
+            try ids("SELECT transaction_id FROM grants JOIN identifiers ON id = identifier_id")
+                == Set(answered.map(\.id)))
         let attempted = try ids("SELECT transaction_id FROM attempted_transactions")
         let lost = answered.filter { !attempted.contains($0.id) }
         // A second, and as much again for a busy machine.

@@ -69,7 +69,8 @@ import TrialSupport
         #expect(state.failures.prefix(3) == [])
         #expect(state.granted.count > rounds)
         let rows = try ledger.store.read { (connection) throws(LedgerError) in
-            try connection.run("SELECT transaction_id, account, quantity FROM grants")
+            try connection.run(
+                "SELECT transaction_id, account, quantity FROM grants JOIN identifiers ON id = identifier_id")
         }
         var recorded: [Int: String] = [:]
         for row in rows {

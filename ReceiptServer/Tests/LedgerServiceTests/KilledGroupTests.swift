@@ -34,10 +34,12 @@ import TrialSupport
                     try connection.run(query).map { (row) throws(LedgerError) in try row.text(0) }
                 }
             }
-            let granted = try texts("SELECT transaction_id FROM grants WHERE quantity = 1")
+            let granted = try texts(
+                "SELECT transaction_id FROM grants JOIN identifiers ON id = identifier_id WHERE quantity = 1")
             #expect(answered.isSubset(of: granted), "\(point) \(number)")
             for other in [
-                "SELECT transaction_id FROM identifiers", "SELECT transaction_id FROM evidence",
+                "SELECT transaction_id FROM identifiers",
+                "SELECT transaction_id FROM evidence JOIN identifiers ON id = identifier_id",
                 "SELECT substr(account, 9) FROM families", "SELECT substr(account, 9) FROM outbox",
                 "SELECT substr(account, 9) FROM accounts",
             ] {

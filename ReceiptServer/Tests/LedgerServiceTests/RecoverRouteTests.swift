@@ -176,7 +176,7 @@ struct RecoverRouteTests {
         shop.store.inject(fault, count: 100)
         let (found, answer) = try recover(#"{"transaction_id":"\#(coins.transactionID)","account":"anna"}"#)
         #expect(found == status && code(answer) == expected, "\(answer)")
-        #expect(try ledger.texts("SELECT transaction_id FROM grants").isEmpty)
+        #expect(try ledger.texts("SELECT transaction_id FROM grants JOIN identifiers ON id = identifier_id").isEmpty)
     }
 
     @Test func `a refused item is named, and the rest is recorded for a reason, which the history of acts has`() throws
@@ -193,12 +193,13 @@ struct RecoverRouteTests {
         let refused = try recover(#"{"transaction_id":"\#(id)","account":"anna"}"#)
         #expect(refused.status == 502 && code(refused.1) == "apple-refused")
         #expect(message(refused.1).contains("\(id) (invalid-signature)"), "\(message(refused.1))")
-        #expect(try ledger.texts("SELECT transaction_id FROM evidence") == [])
+        #expect(try ledger.texts("SELECT transaction_id FROM evidence JOIN identifiers ON id = identifier_id") == [])
         let skip = #""skip_refused":true,"reason":"ticket 7""#
         let incomplete = try recover(#"{"transaction_id":"\#(id)","account":"anna",\#(skip)}"#)
         #expect(incomplete.status == 409 && code(incomplete.1) == "recovery-incomplete")
         #expect(message(incomplete.1).contains("\(id) (invalid-signature)"))
-        #expect(try ledger.texts("SELECT transaction_id FROM evidence") == [[id]])
+        #expect(
+            try ledger.texts("SELECT transaction_id FROM evidence JOIN identifiers ON id = identifier_id") == [[id]])
         #expect(try ledger.texts("SELECT account FROM families WHERE account IS NOT NULL") == [])
         let (status, recorded) = try recover(#"{"transaction_id":"\#(id)",\#(skip)}"#)
         #expect(status == 200 && recorded["refused"] as? Int == 1 && recorded["transactions"] as? [String] == [id])
@@ -250,9 +251,12 @@ struct RecoverRouteTests {
         let id = #""transaction_id":"\#(coins.transactionID)","#
         #expect(try tests.code(ask(id + #""environment":"sandbox""#).1) == "unknown-to-apple")
         #expect(shop.store.requestCounts.isEmpty && !other.store.requestCounts.isEmpty)
-        #expect(try tests.ledger.texts("SELECT environment FROM grants") == [])
+        #expect(try tests.ledger.texts("SELECT environment FROM grants JOIN identifiers ON id = identifier_id") == [])
         #expect(outcomes(try ask(id + #""environment":"production""#).1) == ["granted"])
-        #expect(try tests.ledger.texts("SELECT environment FROM grants") == [["production"]])
+        #expect(
+            try tests.ledger.texts("SELECT environment FROM grants JOIN identifiers ON id = identifier_id") == [
+                ["production"]
+            ])
     }
 
     @Test(arguments: ["", String(repeating: "a", count: 256), #"a\u0000"#])

@@ -42,7 +42,7 @@ import TrialSupport
         for server in servers { server.kill() }
         #expect(failures.withLock { $0.prefix(3) } == [])
         let rows = try ledger.store.read { (connection) throws(LedgerError) in
-            try connection.run("SELECT transaction_id, account FROM grants")
+            try connection.run("SELECT transaction_id, account FROM grants JOIN identifiers ON id = identifier_id")
         }
         let recorded = Dictionary(
             uniqueKeysWithValues: try rows.map { ((Int(try $0.text(0)) ?? 0) - 1, try $0.text(1)) })

@@ -111,7 +111,8 @@ import Testing
             }
             func owners() throws -> [String] {
                 try ledger.store.read { (connection) throws(LedgerError) in
-                    try connection.run("SELECT account FROM grants ORDER BY environment")
+                    try connection.run(
+                        "SELECT account FROM grants JOIN identifiers ON id = identifier_id ORDER BY environment")
                 }.map { try $0.text(0) }
             }
             func transfer(_ to: String, _ id: String?, _ environment: AppStoreEnvironment?) throws -> Int {

@@ -283,12 +283,12 @@ import Testing
             try ledger.store.write { (connection) throws(LedgerError) in
                 try connection.write("INSERT INTO families (id, account, claimed_at) VALUES (1, 'anna', 0)", [])
                 try connection.write(
-                    "INSERT INTO identifiers VALUES ('production', '\(Minted.bundleID)', '\(id)', 1)", [])
+                    "INSERT INTO identifiers VALUES (7, 'production', '\(Minted.bundleID)', '\(id)', 1)", [])
                 try connection.write(
                     """
-                    INSERT INTO grants (environment, bundle_id, transaction_id, product_id, account, quantity,
-                        granted_quantity, granted_at, changed_at)
-                    VALUES ('production', '\(Minted.bundleID)', '\(id)', 'coins', 'anna', 3, 3, 0, 0)
+                    INSERT INTO grants (identifier_id, product_id, account, quantity, granted_quantity, granted_at,
+                        changed_at)
+                    VALUES (7, 'coins', 'anna', 3, 3, 0, 0)
                     """, [])
             }
             func name(_ id: String) -> TransactionName {

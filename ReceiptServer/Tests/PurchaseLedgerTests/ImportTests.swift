@@ -397,12 +397,12 @@ extension PurchaseLedger {
     /// The ledger's contents, except the numbers of lineages, imports and events.
     func dump() throws -> [String] {
         let statements = [
-            "SELECT 'grant', environment, transaction_id, product_id, account, quantity, granted_quantity, granted_at, until, voided_at, adjusted_quantity, seats, original_transaction_id FROM grants",
-            "SELECT 'evidence', transaction_id, variant, signed_date, purchase FROM evidence",
+            "SELECT 'grant', environment, transaction_id, product_id, account, quantity, granted_quantity, granted_at, until, voided_at, adjusted_quantity, seats, original_transaction_id FROM grants JOIN identifiers ON id = identifier_id",
+            "SELECT 'evidence', transaction_id, variant, signed_date, purchase FROM evidence JOIN identifiers ON id = identifier_id",
             "SELECT 'renewal', original_transaction_id, renewal FROM renewals",
             "SELECT 'token', token, account, kind FROM account_tokens",
             "SELECT 'order', account, product_id, transaction_id FROM orders",
-            "SELECT 'unordered', transaction_id FROM unordered_purchases",
+            "SELECT 'unordered', transaction_id FROM unordered_purchases JOIN identifiers ON id = identifier_id",
             """
             SELECT 'member', one.transaction_id, families.account, families.claimed_at,
                 (SELECT MIN(other.transaction_id) FROM identifiers AS other WHERE other.family_id = one.family_id)

@@ -104,10 +104,11 @@ extension PurchaseLedger {
     /// The contents of the tables, except random and time-dependent values.
     func contents() throws -> [String] {
         let queries = [
-            "SELECT 'grant', account, transaction_id, product_id, quantity, granted_quantity FROM grants",
+            "SELECT 'grant', account, transaction_id, product_id, quantity, granted_quantity FROM grants JOIN identifiers ON id = identifier_id",
             "SELECT 'family', account FROM families", "SELECT 'identifier', transaction_id FROM identifiers",
-            "SELECT 'evidence', transaction_id, variant FROM evidence",
-            "SELECT 'notification', uuid FROM notifications", "SELECT 'due', transaction_id FROM due_moments",
+            "SELECT 'evidence', transaction_id, variant FROM evidence JOIN identifiers ON id = identifier_id",
+            "SELECT 'notification', uuid FROM notifications",
+            "SELECT 'due', transaction_id FROM due_moments JOIN identifiers ON id = identifier_id",
             "SELECT 'answer', account, idempotency_key FROM answers",
             "SELECT 'transfer', from_account, to_account FROM transfers",
             "SELECT 'act', account, kind, quantity FROM acts",

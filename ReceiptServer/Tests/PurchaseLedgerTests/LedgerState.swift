@@ -7,7 +7,8 @@ extension LedgerState {
     init(_ ledger: PurchaseLedger) throws {
         self.init()
         let rows = try ledger.store.read { (connection) throws(LedgerError) in
-            try connection.run("SELECT transaction_id, account, quantity FROM grants")
+            try connection.run(
+                "SELECT transaction_id, account, quantity FROM grants JOIN identifiers ON id = identifier_id")
         }
         for row in rows {
             set(try row.integer(2), of: try row.text(0), for: try row.text(1))

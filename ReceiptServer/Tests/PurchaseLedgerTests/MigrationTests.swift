@@ -132,7 +132,8 @@ import Testing
             ("notifications", 1), ("answers", 0), ("transfers", 1), ("accounts", 1), ("outbox", 2),
         ] { #expect(try rows("SELECT * FROM \(table)").count == count, "\(table)") }
         #expect(try rows("SELECT id FROM families WHERE gives_no_access = 1").map { try $0.integer(0) } == [1001])
-        let consumables = try rows("SELECT transaction_id FROM grants WHERE gives_no_access = 1")
+        let consumables = try rows(
+            "SELECT transaction_id FROM grants JOIN identifiers ON id = identifier_id WHERE gives_no_access = 1")
         #expect(try consumables.map { try $0.text(0) } == [coins.transactionID])
         // Pending events have the current form.
         let waiting = try ledger.events()
@@ -160,6 +161,77 @@ import Testing
         withExtendedLifetime(location) {}
     }
 
+    /// The rows of tables about transactions, by the name of each column, with the transaction's instead of its number.
+    private func copiedRows(_ connection: any SQLConnection, _ names: String) throws(LedgerError) -> [[String: String]]
+    {
+        var all: [[String: String]] = []
+        for table in ["evidence", "grants", "due_moments", "periods", "unordered_purchases"] {
+            let rows = try connection.run("SELECT * FROM \(table)\(names) ORDER BY transaction_id")
+            for row in rows {
+                var values = Dictionary(zip(row.columns.names, row.values.map { "\($0)" })) { first, _ in first }
+                for name in ["identifier_id", "id"] { values[name] = nil }
+                if table != "periods" { values["family_id"] = nil }
+                values["table"] = table
+                all.append(values)
+            }
+        }
+        return all
+    }
+
+    @Test(arguments: Place.available)
+    func `tables that name transactions by number have what they had`(_ place: Place) throws {
+        let location = try place.makeEmptyLocation()
+        let store = try LedgerLocation(location.text).open(.creating)
+        try Self.makeLedger(ofVersion: 11, in: store)
+        let columns = [
+            "until", "adjusted_quantity", "adjusted_from", "seats", "import_id", "original_transaction_id", "voided_at",
+            "changed_at", "granted_at", "quantity", "granted_quantity",
+        ]
+        let before = try store.migrate { (connection) throws(LedgerError) in
+            let values = columns.enumerated().map {
+                "\($1) = \($1 == "original_transaction_id" ? "'7'" : "\($0 + 100)")"
+            }
+            try connection.run("UPDATE grants SET \(values.joined(separator: ", ")) WHERE gives_no_access = 1")
+            try connection.run("UPDATE evidence SET signer = 'signer', variant = 3 WHERE purchase LIKE '%coins%'")
+            for (table, values) in [
+                ("periods", "1000, 1, 'item', 2, 3"), ("unordered_purchases", "4"),
+            ] {
+                try connection.run(
+                    "INSERT INTO \(table) SELECT environment, bundle_id, transaction_id, \(values) FROM identifiers")
+            }
+            return try copiedRows(connection, "")
+        }
+        #expect(before.count == 10 && before.contains { $0["signer"] == "\(SQLValue.text("signer"))" })
+        #expect(try Schema.migrate(store).found == 11)
+        let names = " JOIN identifiers ON id = identifier_id"
+        let after = try store.read { (connection) throws(LedgerError) in try copiedRows(connection, names) }
+        #expect(after == before)
+        withExtendedLifetime(location) {}
+    }
+
+    @Test(arguments: Place.available, ["evidence": 12, "grants": 13])
+    func `a table is not copied without a row whose transaction is unknown`(
+        _ place: Place, _ table: (key: String, value: Int)
+    ) throws {
+        let location = try place.makeEmptyLocation()
+        let store = try LedgerLocation(location.text).open(.creating)
+        try Self.makeLedger(ofVersion: 11, in: store)
+        _ = try store.migrate { (connection) throws(LedgerError) in
+            try connection.run(
+                "UPDATE \(table.key) SET transaction_id = 'unknown' WHERE transaction_id IN (SELECT MIN(transaction_id) FROM \(table.key))"
+            )
+        }
+        #expect(throws: LedgerError.self) { try PurchaseLedger(location.text) }
+        let (version, rows) = try store.read { (connection) throws(LedgerError) in
+            (
+                try connection.run("SELECT version FROM ledger_schema")[0].integer(0),
+                try connection.run("SELECT transaction_id FROM \(table.key)")
+            )
+        }
+        #expect(version == Int64(table.value) && rows.count == 2)
+        withExtendedLifetime(location) {}
+    }
+
     @Test(arguments: Place.available)
     func `the periods of a divided subscription get the ends of their parts`(_ place: Place) throws {
         let location = try place.makeEmptyLocation()
@@ -170,6 +242,11 @@ import Testing
                 try connection.run(
                     "INSERT INTO parts VALUES (\(lineage), 0, 60, NULL), (\(lineage), 60, 90, \(lineage))")
             }
+            try connection.run(
+                """
+                INSERT INTO identifiers VALUES ('production', 'app', '1', 1000), ('production', 'app', '2', 1000),
+                    ('production', 'app', '3', 1000), ('production', 'app', '4', 1001)
+                """)
             try connection.run(
                 """
                 INSERT INTO periods VALUES ('production', 'app', '1', 1000, 0, 'item'),
@@ -362,7 +439,8 @@ import Testing
         try store.migrate { (connection) throws(LedgerError) in
             for statement in Schema.versions(connection.dialect)[0..<2].joined() { try connection.run(statement) }
         }
-        for version in 2..<Schema.versions(.postgreSQL).count {
+        // Later versions copy the tables.
+        for version in 2..<11 {
             try store.migrate { (connection) throws(LedgerError) in
                 var isLocked = false
                 for statement in Schema.versions(connection.dialect)[version] {

@@ -206,19 +206,24 @@ import Testing
             }
             func isMine(_ transaction: String) -> Bool { customer.transactionIDs.contains(transaction) }
             var grants: [String: LedgerState.Row] = [:]
-            for row in try rows("SELECT transaction_id, account, quantity FROM grants") where isMine(row[0]) {
+            for row in try rows(
+                "SELECT transaction_id, account, quantity FROM grants JOIN identifiers ON id = identifier_id")
+            where isMine(row[0]) {
                 grants[row[0]] = .init(account: row[1], quantity: Int64(row[2]) ?? -1)
             }
             #expect(grants == model.grants, "seed \(generator.seed), customer \(customer.number)")
             var owners: [String: String] = [:]
             for row in try rows(
-                "SELECT transaction_id, account FROM identifiers JOIN families ON family_id = id WHERE account IS NOT NULL"
+                "SELECT transaction_id, account FROM identifiers JOIN families ON family_id = families.id WHERE account IS NOT NULL"
             ) where customer.originals.contains(row[0]) { owners[row[0]] = row[1] }
             #expect(owners == model.owners, "seed \(generator.seed), customer \(customer.number)")
             let reported = conflicts.withLock { $0.filter(isMine) }
             #expect(
                 reported.sorted() == model.conflicts.sorted(), "seed \(generator.seed), customer \(customer.number)")
-            let unordered = Set(try rows("SELECT transaction_id FROM unordered_purchases").map { $0[0] }.filter(isMine))
+            let unordered = Set(
+                try rows("SELECT transaction_id FROM unordered_purchases JOIN identifiers ON id = identifier_id").map {
+                    $0[0]
+                }.filter(isMine))
             #expect(unordered == model.unordered, "seed \(generator.seed), customer \(customer.number)")
             for event in try unseenEvents(ledger) {
                 guard

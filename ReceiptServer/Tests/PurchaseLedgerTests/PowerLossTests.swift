@@ -191,7 +191,8 @@ import Testing
             let missing = answered.withLock { $0.filter { $0.1 <= position }.map(\.0) }.filter { !granted.contains($0) }
             if !missing.isEmpty { failures.append("after \(position) operations: \(missing)") }
             for query in [
-                "SELECT transaction_id FROM identifiers", "SELECT transaction_id FROM evidence",
+                "SELECT transaction_id FROM identifiers",
+                "SELECT transaction_id FROM evidence JOIN identifiers ON id = identifier_id",
                 "SELECT substr(account, 9) FROM families", "SELECT substr(account, 9) FROM outbox",
                 "SELECT substr(account, 9) FROM accounts",
             ] {

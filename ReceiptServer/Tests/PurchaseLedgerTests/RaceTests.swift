@@ -62,7 +62,7 @@ import Testing
         ) { try $0.record(Minted.notification(refund("3")), at: day(1)) },
         Case(
             testDescription: "a new purchase becomes known", statement: "INSERT INTO identifiers",
-            other: ["INSERT INTO identifiers VALUES ('production', '\(Minted.bundleID)', '2', 1)"]
+            other: ["INSERT INTO identifiers VALUES (99, 'production', '\(Minted.bundleID)', '2', 1)"]
         ) { try $0.record(Minted.notification(refund("2")), at: day(1)) },
     ]
 

@@ -13,7 +13,7 @@ import Testing
     private func has(_ ledger: PurchaseLedger, _ account: String, _ product: String = "team") throws -> [Int64] {
         try ledger.store.read { (connection) throws(LedgerError) in
             try connection.run(
-                "SELECT quantity FROM grants WHERE account = $1 AND product_id = $2 ORDER BY transaction_id",
+                "SELECT quantity FROM grants JOIN identifiers ON id = identifier_id WHERE account = $1 AND product_id = $2 ORDER BY transaction_id",
                 [.text(account), .text(product)]
             ).map { (row) throws(LedgerError) in try row.integer(0) }
         }
@@ -22,7 +22,9 @@ import Testing
     /// The nonzero balances of accounts.
     private func balances(_ ledger: PurchaseLedger) throws -> [String: Int64] {
         let rows = try ledger.store.read { (connection) throws(LedgerError) in
-            try connection.run("SELECT account, transaction_id, quantity FROM grants WHERE quantity > 0")
+            try connection.run(
+                "SELECT account, transaction_id, quantity FROM grants JOIN identifiers ON id = identifier_id WHERE quantity > 0"
+            )
         }
         return Dictionary(
             uniqueKeysWithValues: try rows.map { ("\(try $0.text(0)) \(try $0.text(1))", try $0.integer(2)) })
@@ -92,7 +94,11 @@ import Testing
                 _ = try ledger.redeem(second.evidence, for: "buyer", at: day(10))
                 if other == "berta" {
                     _ = try ledger.store.write { (connection) throws(LedgerError) in
-                        try connection.write("UPDATE grants SET account = 'berta' WHERE transaction_id = '2'", [])
+                        try connection.write(
+                            """
+                            UPDATE grants SET account = 'berta'
+                            WHERE identifier_id = (SELECT id FROM identifiers WHERE transaction_id = '2')
+                            """, [])
                     }
                 }
                 (first.addsSeats, first.signed) = (true, 11)

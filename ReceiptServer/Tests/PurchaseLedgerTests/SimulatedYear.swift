@@ -654,7 +654,9 @@ final class SimulatedYear: @unchecked Sendable {
     /// The ledger has what the model has.
     private func compare() throws {
         var grants: [String: LedgerState.Row] = [:]
-        for row in try rows("SELECT transaction_id, account, quantity FROM grants") {
+        for row in try rows(
+            "SELECT transaction_id, account, quantity FROM grants JOIN identifiers ON id = identifier_id")
+        {
             let id = try row.text(0)
             try require(grants[id] == nil, "two accounts were granted \(id)")
             grants[id] = .init(account: try row.text(1), quantity: try row.integer(2))
@@ -669,8 +671,8 @@ final class SimulatedYear: @unchecked Sendable {
         var owners: [String: String] = [:]
         let originals = Set(contents.models.flatMap(\.owners.keys))
         for row in try rows(
-            "SELECT transaction_id, account FROM identifiers JOIN families ON family_id = id WHERE account IS NOT NULL")
-        {
+            "SELECT transaction_id, account FROM identifiers JOIN families ON family_id = families.id WHERE account IS NOT NULL"
+        ) {
             if case let id = try row.text(0), originals.contains(id) { owners[id] = try row.text(1) }
         }
         let expectedOwners = contents.models.reduce(into: [:]) { $0.merge($1.owners) { first, _ in first } }

@@ -51,7 +51,10 @@ import Testing
         #expect(try shop.ledger.unknownCounts().map(\.count) == [1])
         #expect(shop.findings.withLock { $0.count { if case .unknown = $0 { true } else { false } } } == 1)
         // Nothing is revoked, and nothing more is asked.
-        #expect(try shop.rows("SELECT quantity FROM grants WHERE transaction_id = '\(id)'") == [["1"]])
+        #expect(
+            try shop.rows(
+                "SELECT quantity FROM grants JOIN identifiers ON id = identifier_id WHERE transaction_id = '\(id)'")
+                == [["1"]])
         try shop.run(for: .days(30))
         #expect(dates.withLock(\.count) == 6)
     }
@@ -276,7 +279,10 @@ import Testing
         shop.stranger.withLock { $0 = { _ in nil } }
         let result = try shop.reconciler.recover(id, of: shop.app, for: "carl")
         #expect(result.outcomes.map(\.outcome) == [.belongsToAnother])
-        #expect(try shop.rows("SELECT account, transaction_id FROM grants") == [["anna", renewal.transactionID]])
+        #expect(
+            try shop.rows("SELECT account, transaction_id FROM grants JOIN identifiers ON id = identifier_id") == [
+                ["anna", renewal.transactionID]
+            ])
     }
 
     @Test func `the token of another product of a subscription decides, too`() throws {
@@ -292,7 +298,10 @@ import Testing
         let id = Reconciler.Recovery.transaction(monthly.transactionID)
         #expect(
             try shop.reconciler.recover(id, of: shop.app, for: "carl").outcomes.map(\.outcome) == [.belongsToAnother])
-        #expect(try shop.rows("SELECT account, transaction_id FROM grants") == [["anna", yearly.transactionID]])
+        #expect(
+            try shop.rows("SELECT account, transaction_id FROM grants JOIN identifiers ON id = identifier_id") == [
+                ["anna", yearly.transactionID]
+            ])
     }
 
     @Test func `of an order of several subscriptions, the tokens of each one's group decide`() throws {

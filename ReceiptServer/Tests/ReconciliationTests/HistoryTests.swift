@@ -206,15 +206,17 @@ import Testing
         try shop.ledger.store.write { (connection) throws(LedgerError) in
             let numbers = "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 2500)"
             try connection.run("\(numbers) INSERT INTO families (id, account) SELECT 1000 + n, NULL FROM numbers")
-            for (table, columns) in [
-                ("identifiers", "1000 + n"), ("evidence", "variant, signed_date, purchase, signer"),
-            ] {
-                try connection.run(
-                    """
-                    \(numbers) INSERT INTO \(table) SELECT environment, bundle_id, 'more ' || CAST(n AS TEXT), \(columns)
-                    FROM \(table), numbers WHERE transaction_id = '\(few[0])'
-                    """)
-            }
+            try connection.run(
+                """
+                \(numbers) INSERT INTO identifiers
+                SELECT 1000 + n, environment, bundle_id, 'more ' || CAST(n AS TEXT), 1000 + n
+                FROM identifiers, numbers WHERE transaction_id = '\(few[0])'
+                """)
+            try connection.run(
+                """
+                \(numbers) INSERT INTO evidence SELECT 1000 + n, variant, signed_date, purchase, signer
+                FROM evidence JOIN identifiers ON id = identifier_id, numbers WHERE transaction_id = '\(few[0])'
+                """)
         }
         let all = try shop.unowned()
         #expect(all.count == 2502 && Set(all).count == 2502)
@@ -293,12 +295,12 @@ import Testing
         }
         #expect(try prices() == [4990, 4990])
         try shop.ledger.store.write { (connection) throws(LedgerError) in
-            for row in try connection.run("SELECT transaction_id, purchase FROM evidence") {
+            for row in try connection.run("SELECT identifier_id, purchase FROM evidence") {
                 var purchase: Purchase = try StoredJSON.decode(row.text(1))
                 (purchase.price, purchase.currency, purchase.storefront) = (nil, nil, nil)
                 try connection.run(
-                    "UPDATE evidence SET purchase = $1 WHERE transaction_id = $2",
-                    [.text(StoredJSON.encode(purchase)), .text(row.text(0))])
+                    "UPDATE evidence SET purchase = $1 WHERE identifier_id = $2",
+                    [.text(StoredJSON.encode(purchase)), .integer(row.integer(0))])
             }
         }
         let events = try shop.rows("SELECT * FROM outbox ORDER BY account, sequence")

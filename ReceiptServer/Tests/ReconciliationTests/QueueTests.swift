@@ -400,7 +400,7 @@ import Testing
             _ = try shop.reconciler.reconcile(account: "anna")
             #expect(shop.reconciler.counts.requests.values.reduce(0, +) > 0)
             #expect(try shop.rows("SELECT 1 FROM renewals").isEmpty)
-            #expect(try shop.rows("SELECT DISTINCT transaction_id FROM evidence").count == 1)
+            #expect(try shop.rows("SELECT DISTINCT identifier_id FROM evidence").count == 1)
             #expect(shop.reconciler.counts.refused.isEmpty == !isOther)
         }
     }

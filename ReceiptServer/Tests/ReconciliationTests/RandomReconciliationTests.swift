@@ -386,7 +386,7 @@ private final class Simulation {
             let rows = try Self.texts(
                 ledger,
                 """
-                SELECT transaction_id, account, CAST(quantity AS TEXT), COALESCE(CAST(until AS TEXT), '') FROM grants
+                SELECT transaction_id, account, CAST(quantity AS TEXT), COALESCE(CAST(until AS TEXT), '') FROM grants JOIN identifiers ON id = identifier_id
                 WHERE quantity > 0
                 """)
             return Dictionary(uniqueKeysWithValues: rows.map { ($0[0], Array($0.dropFirst())) })
@@ -402,7 +402,9 @@ private final class Simulation {
             return Dictionary(uniqueKeysWithValues: rows.map { ($0[0], $0[1]) })
         }
         let (myOwners, otherOwners) = (try owners(subject), try owners(reference))
-        let recorded = Set(try Self.texts(subject, "SELECT transaction_id FROM evidence").map(\.[0]))
+        let recorded = Set(
+            try Self.texts(subject, "SELECT transaction_id FROM evidence JOIN identifiers ON id = identifier_id").map(
+                \.[0]))
         func isUnnotified(_ id: String, _ row: [String]) -> Bool {
             mine[id] == nil && Int64(row[2]).map { $0 <= now.millisecondsSince1970 } ?? false
         }

@@ -62,16 +62,15 @@ struct LedgerFloor {
     }
 
     private func statements(_ id: Int) -> String {
-        let key = "'production', '\(MintedEvidence.bundleID)', '\(id)'"
-        let columns = "environment, bundle_id, transaction_id"
         let account = "'account \(id)'"
         let grant = "product_id, account, quantity, granted_quantity, granted_at, changed_at"
         return """
             INSERT INTO families (id, account, claimed_at) VALUES (\(id), \(account), \(id));
-            INSERT INTO identifiers (\(columns), family_id) VALUES (\(key), \(id));
-            INSERT INTO evidence (\(columns), variant, signed_date, purchase, signer) VALUES
-                (\(key), 1, \(id), \(purchase), '\(String(repeating: "0", count: 64))');
-            INSERT INTO grants (\(columns), \(grant)) VALUES (\(key), 'pro', \(account), 1, 1, \(id), \(id));
+            INSERT INTO identifiers (id, environment, bundle_id, transaction_id, family_id) VALUES
+                (\(id), 'production', '\(MintedEvidence.bundleID)', '\(id)', \(id));
+            INSERT INTO evidence (identifier_id, variant, signed_date, purchase, signer) VALUES
+                (\(id), 1, \(id), \(purchase), '\(String(repeating: "0", count: 64))');
+            INSERT INTO grants (identifier_id, \(grant)) VALUES (\(id), 'pro', \(account), 1, 1, \(id), \(id));
             INSERT INTO accounts (account, last_sequence, due_at) VALUES (\(account), \(id), \(id));
             INSERT INTO outbox (id, account, sequence, event, made_at, state, attempts) VALUES
                 ('\(UUID().uuidString)', \(account), \(id), \(event), \(id), 'pending', 0);

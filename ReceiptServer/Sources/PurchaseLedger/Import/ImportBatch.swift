@@ -139,7 +139,7 @@ extension SQLConnection {
     ) throws(LedgerError) -> Set<Int64> {
         let apps = Dictionary(grouping: keys) { App(environment: $0.environment, bundleID: $0.bundleID) }
         var statements = apps.map { app, keys in
-            let rows = dialect.rows(of: keys.map(\.transactionID.string), in: "identifiers")
+            let rows = dialect.identifiers(of: keys.map(\.transactionID.string))
             return SQLStatement(
                 "SELECT family_id FROM \(rows.table) AS identifiers",
                 [.text(app.environment.rawValue), .text(app.bundleID.string), rows.parameter])

@@ -4,16 +4,17 @@ import StrictText
 extension KnownTransaction {
     /// Returns the queries whose results ``init(_:)`` reads.
     static func statements(_ key: TransactionKey) -> [SQLStatement] {
-        let condition = "environment = $1 AND bundle_id = $2 AND transaction_id = $3"
-        return [
+        [
             """
             SELECT families.id, families.account FROM identifiers
-            JOIN families ON families.id = identifiers.family_id WHERE \(condition)
+            JOIN families ON families.id = identifiers.family_id
+            WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3
             """,
             """
             SELECT account, product_id, granted_quantity, granted_at, original_transaction_id FROM grants
-            WHERE \(condition)
-            """, "SELECT signed_date, purchase FROM evidence WHERE \(condition) ORDER BY variant",
+            WHERE identifier_id = \(TransactionKey.id)
+            """,
+            "SELECT signed_date, purchase FROM evidence WHERE identifier_id = \(TransactionKey.id) ORDER BY variant",
         ].map { SQLStatement($0, key.columns) }
     }
 

@@ -13,13 +13,14 @@ package struct TrialCopies {
 /// A trial import, which changes nothing: the lines are imported into an empty ledger, into which all data about them
 /// is copied first.
 extension PurchaseLedger {
-    /// The first number for lineages that the trial's own lines create.
-    private static let firstTrialLineage: Int64 = 1 << 62
+    /// The first number for lineages and transactions that the trial's own lines create.
+    private static let firstNumber = SQLValue.integer(1 << 62)
 
     /// Prepares an empty ledger for ``copy(about:to:without:)``.
     package func prepareTrial() throws(LedgerError) {
         try store.write { (connection) throws(LedgerError) in
-            try connection.write("INSERT INTO families (id) VALUES ($1)", [.integer(Self.firstTrialLineage)])
+            try connection.write("INSERT INTO families (id) VALUES ($1)", [Self.firstNumber])
+            try connection.write("INSERT INTO identifiers VALUES ($1, '', '', '', $1)", [Self.firstNumber])
         }
     }
 
@@ -100,9 +101,7 @@ extension PurchaseLedger {
     private static let copiedTables: [(table: String, query: String)] = {
         func ofTransactions(_ table: String) -> String {
             """
-            SELECT \(table).* FROM \(table) JOIN identifiers ON identifiers.environment = \(table).environment
-                AND identifiers.bundle_id = \(table).bundle_id
-                AND identifiers.transaction_id = \(table).transaction_id
+            SELECT \(table).* FROM \(table) JOIN identifiers ON identifiers.id = \(table).identifier_id
             WHERE identifiers.family_id = $1
             """
         }

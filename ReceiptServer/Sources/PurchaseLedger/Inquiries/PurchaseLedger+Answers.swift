@@ -185,9 +185,7 @@ extension PurchaseLedger {
             guard let number = try connection.lineageNumber(of: app.key(originalTransactionID)) else { return false }
             return try !connection.run(
                 """
-                SELECT 1 FROM identifiers JOIN grants ON grants.environment = identifiers.environment
-                    AND grants.bundle_id = identifiers.bundle_id
-                    AND grants.transaction_id = identifiers.transaction_id
+                SELECT 1 FROM identifiers JOIN grants ON grants.identifier_id = identifiers.id
                 WHERE identifiers.family_id = $1 AND grants.quantity > 0 AND grants.granted_at > $2 LIMIT 1
                 """, [.integer(number), SQLValue(now - InquiryPolicy.refundTime)]
             ).isEmpty
@@ -198,22 +196,23 @@ extension PurchaseLedger {
     /// first time.
     package func askAboutSubscriptions(of app: AskedApp, at now: Instant) throws(LedgerError) {
         guard let policy = policy.inquiries else { return }
-        var after = ""
+        var after: Int64 = 0
         while true {
             let rows = try store.read { [after] (connection) throws(LedgerError) in
                 // Skip those that ended long ago: all notifications since then are requested.
                 try connection.run(
                     """
-                    SELECT grants.transaction_id, grants.until, evidence.purchase FROM (
-                        SELECT * FROM grants WHERE environment = $1 AND bundle_id = $2 AND transaction_id > $3
-                            AND until > $4 AND quantity > 0 ORDER BY transaction_id LIMIT 500) AS grants
-                    JOIN evidence ON evidence.environment = grants.environment AND evidence.bundle_id = grants.bundle_id
-                        AND evidence.transaction_id = grants.transaction_id
-                    ORDER BY grants.transaction_id
-                    """, app.columns + [.text(after), SQLValue(now - .seconds(86_400))])
+                    SELECT grants.identifier_id, grants.until, evidence.purchase FROM (
+                        SELECT identifier_id, until FROM grants
+                        JOIN identifiers ON identifiers.id = grants.identifier_id
+                        WHERE environment = $1 AND bundle_id = $2 AND identifier_id > $3 AND until > $4
+                            AND quantity > 0 ORDER BY identifier_id LIMIT 500) AS grants
+                    JOIN evidence ON evidence.identifier_id = grants.identifier_id
+                    ORDER BY grants.identifier_id
+                    """, app.columns + [.integer(after), SQLValue(now - .seconds(86_400))])
             }
             guard let last = rows.last else { return }
-            after = try last.text("transaction_id")
+            after = try last.integer("identifier_id")
             var inquiries: [NewInquiry] = []
             for row in rows {
                 let purchase: Purchase = try StoredJSON.decode(row.text("purchase"))

@@ -112,13 +112,12 @@ extension PurchaseLedger {
                 """
                 SELECT confirmations.environment, confirmations.bundle_id, confirmations.transaction_id,
                     confirmations.unknown_since,
-                    (SELECT account FROM grants WHERE grants.environment = confirmations.environment
-                        AND grants.bundle_id = confirmations.bundle_id
-                        AND grants.transaction_id = confirmations.transaction_id) AS account,
-                    (SELECT signer FROM evidence WHERE evidence.environment = confirmations.environment
-                        AND evidence.bundle_id = confirmations.bundle_id
-                        AND evidence.transaction_id = confirmations.transaction_id ORDER BY variant LIMIT 1) AS signer
-                FROM confirmations WHERE unknown_since IS NOT NULL
+                    (SELECT account FROM grants WHERE identifier_id = identifiers.id) AS account,
+                    (SELECT signer FROM evidence WHERE identifier_id = identifiers.id ORDER BY variant LIMIT 1) AS signer
+                FROM confirmations LEFT JOIN identifiers ON identifiers.environment = confirmations.environment
+                    AND identifiers.bundle_id = confirmations.bundle_id
+                    AND identifiers.transaction_id = confirmations.transaction_id
+                WHERE unknown_since IS NOT NULL
                 ORDER BY unknown_since, confirmations.transaction_id LIMIT $1
                 """, [.integer(Int64(limit))])
         }
@@ -166,23 +165,18 @@ extension PurchaseLedger {
         try store.read { (connection) throws(LedgerError) in
             try connection.run(
                 """
-                SELECT evidence.environment, evidence.bundle_id, evidence.transaction_id, evidence.purchase, unowned.id
+                SELECT identifiers.environment, identifiers.bundle_id, identifiers.transaction_id, evidence.purchase,
+                    unowned.id
                 FROM (
                     SELECT families.id FROM families WHERE account IS NULL AND families.id < $1
-                        AND EXISTS (SELECT 1 FROM identifiers JOIN evidence
-                            ON evidence.environment = identifiers.environment
-                            AND evidence.bundle_id = identifiers.bundle_id
-                            AND evidence.transaction_id = identifiers.transaction_id
+                        AND EXISTS (SELECT 1 FROM identifiers
+                            JOIN evidence ON evidence.identifier_id = identifiers.id
                             WHERE identifiers.family_id = families.id)
                     ORDER BY families.id DESC LIMIT 1000) AS unowned
                 JOIN identifiers ON identifiers.family_id = unowned.id
-                JOIN evidence ON evidence.environment = identifiers.environment
-                    AND evidence.bundle_id = identifiers.bundle_id
-                    AND evidence.transaction_id = identifiers.transaction_id
-                WHERE evidence.variant = (SELECT MIN(variant) FROM evidence AS first
-                    WHERE first.environment = evidence.environment AND first.bundle_id = evidence.bundle_id
-                        AND first.transaction_id = evidence.transaction_id)
-                ORDER BY unowned.id DESC, evidence.transaction_id
+                JOIN evidence ON evidence.identifier_id = identifiers.id
+                WHERE evidence.variant = (SELECT MIN(variant) FROM evidence WHERE identifier_id = identifiers.id)
+                ORDER BY unowned.id DESC, identifiers.transaction_id
                 """, [.integer(lineage)])
         }
     }
@@ -209,10 +203,9 @@ extension SQLConnection {
     ) throws(LedgerError) -> (purchaseDate: Instant, account: String?, signer: String?)? {
         let rows = try run(
             """
-            SELECT evidence.purchase, evidence.signer, (SELECT account FROM grants
-                WHERE grants.environment = $1 AND grants.bundle_id = $2 AND grants.transaction_id = $3) AS account
-            FROM evidence WHERE evidence.environment = $1 AND evidence.bundle_id = $2 AND evidence.transaction_id = $3
-            ORDER BY variant LIMIT 1
+            SELECT evidence.purchase, evidence.signer, grants.account
+            FROM evidence LEFT JOIN grants ON grants.identifier_id = evidence.identifier_id
+            WHERE evidence.identifier_id = \(TransactionKey.id) ORDER BY variant LIMIT 1
             """, key.columns)
         guard let row = rows.first else { return nil }
         let purchase: Purchase = try StoredJSON.decode(row.text("purchase"))

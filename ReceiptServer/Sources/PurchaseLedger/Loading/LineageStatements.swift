@@ -13,15 +13,6 @@ enum LineageStatements {
             families.claim_number, families.lifecycle, families.tokens_noted
         """
 
-    /// Joins a table about transactions.
-    private static func join(_ table: String, to transactions: String) -> String {
-        """
-        JOIN \(table) ON \(table).environment = \(transactions).environment
-            AND \(table).bundle_id = \(transactions).bundle_id
-            AND \(table).transaction_id = \(transactions).transaction_id
-        """
-    }
-
     /// One statement for all lineages of some transactions of an app. A divided subscription has a row without
     /// contents. Of the rows of any other lineage, only those of one transaction have the basis of its claim.
     static func whole(
@@ -35,9 +26,9 @@ enum LineageStatements {
 
     /// The texts, each made once: every redemption has this statement.
     private static let wholeOfOne = whole(
-        "SELECT family_id, transaction_id AS id FROM \(SQLDialect.rowOfTransaction("identifiers")) AS asked")
-    private static let wholeInSQLite = whole(of: SQLDialect.sqlite.rowsOfTransactions("identifiers"))
-    private static let wholeInPostgreSQL = whole(of: SQLDialect.postgreSQL.rowsOfTransactions("identifiers"))
+        "SELECT family_id, transaction_id AS id FROM \(SQLDialect.identifier) AS asked")
+    private static let wholeInSQLite = whole(of: SQLDialect.sqlite.identifiers)
+    private static let wholeInPostgreSQL = whole(of: SQLDialect.postgreSQL.identifiers)
 
     private static func whole(of identifiers: String) -> String {
         whole("SELECT family_id, MIN(transaction_id) AS id FROM \(identifiers) AS asked GROUP BY family_id")
@@ -54,8 +45,8 @@ enum LineageStatements {
         JOIN families ON families.id = asked.family_id
         LEFT JOIN identifiers AS known
             ON known.family_id = CASE WHEN families.subscription IS NULL THEN families.id END
-        LEFT \(join("evidence", to: "known"))
-        LEFT \(join("grants", to: "known"))
+        LEFT JOIN evidence ON evidence.identifier_id = known.id
+        LEFT JOIN grants ON grants.identifier_id = known.id
         LEFT JOIN renewals ON renewals.environment = known.environment
             AND renewals.original_transaction_id = \(MemberID.original("known"))
         """
@@ -65,7 +56,7 @@ enum LineageStatements {
     static func identifiers(
         _ transactions: [UTF8Bytes], in environment: AppStoreEnvironment, _ bundleID: UTF8Bytes, _ dialect: SQLDialect
     ) -> SQLStatement {
-        let rows = dialect.rows(of: transactions.map(\.string), in: "identifiers")
+        let rows = dialect.identifiers(of: transactions.map(\.string))
         return SQLStatement(
             """
             SELECT identifiers.environment, identifiers.bundle_id, identifiers.transaction_id, identifiers.family_id,
@@ -88,8 +79,12 @@ enum LineageStatements {
             JOIN renewals ON renewals.environment = identifiers.environment
                 AND renewals.original_transaction_id = \(MemberID.original("identifiers"))
             """
-        let others = withEvidence ? [evidence(of: "identifiers"), renewals] : []
-        return ([grants(of: "identifiers")] + others).map {
+        let evidence = """
+            SELECT family_id, evidence.variant, evidence.signed_date, evidence.purchase
+            FROM identifiers JOIN evidence ON evidence.identifier_id = identifiers.id
+            """
+        let others = withEvidence ? [evidence, renewals] : []
+        return (["\(grants) JOIN grants ON grants.identifier_id = identifiers.id"] + others).map {
             SQLQuery(
                 $0 + " WHERE identifiers.family_id \(dialect.oneOf("$1", ids.count))",
                 oneOf: ids.map(SQLValue.integer), dialect)
@@ -98,27 +93,25 @@ enum LineageStatements {
 
     /// The contents of some parts of a divided subscription.
     static func contents(_ id: Int64, parts: [Int64], _ dialect: SQLDialect) -> [SQLQuery] {
-        [evidence(of: "periods"), grants(of: "periods")].map {
+        [
+            """
+            SELECT variant, signed_date, purchase
+            FROM periods JOIN evidence ON evidence.identifier_id = periods.identifier_id
+            """,
+            """
+            \(grants) JOIN periods ON periods.identifier_id = identifiers.id
+            JOIN grants ON grants.identifier_id = periods.identifier_id
+            """,
+        ].map {
             SQLQuery(
                 $0 + " WHERE periods.family_id = $1 AND periods.part \(dialect.oneOf("$2", parts.count))",
                 [.integer(id)], oneOf: parts.map(SQLValue.integer), dialect)
         }
     }
 
-    /// - Parameter table: Has transactions and their lineages.
-    private static func evidence(of table: String) -> String {
+    private static let grants = """
+        SELECT identifiers.family_id, environment, bundle_id, transaction_id, \(Grant.columns) FROM identifiers
         """
-        SELECT \(table).family_id, evidence.variant, evidence.signed_date, evidence.purchase
-        FROM \(table) \(join("evidence", to: table))
-        """
-    }
-
-    private static func grants(of table: String) -> String {
-        """
-        SELECT \(table).family_id, grants.environment, grants.bundle_id, grants.transaction_id, \(Grant.columns)
-        FROM \(table) \(join("grants", to: table))
-        """
-    }
 
     /// The stored renewal information of a subscription.
     static func renewal(_ key: RenewalKey) -> SQLStatement {

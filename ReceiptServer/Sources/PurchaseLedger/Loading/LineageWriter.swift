@@ -35,7 +35,8 @@ struct LineageWriter {
         statements += SQLInsertion(table, tail).statements(rows)
     }
 
-    private static let isKey = "environment = $1 AND bundle_id = $2 AND transaction_id = $3"
+    private static let identifiers = "identifiers (environment, bundle_id, transaction_id, family_id)"
+    private static let isKey = "identifier_id = \(TransactionKey.id)"
 
     /// Returns the contents of all lineages by transaction.
     private func flattened<Value>(
@@ -66,17 +67,21 @@ struct LineageWriter {
         try insert(claimed)
         for (from, into) in structure.merged { join(from, into) }
         insert(
-            "identifiers",
+            Self.identifiers,
             structure.inserted.sorted().map {
                 $0.columns + [decided.identifiers[$0].map(SQLValue.integer) ?? .null]
             })
         for key in structure.moved {
             run(
-                "UPDATE identifiers SET family_id = $4 WHERE \(Self.isKey)",
+                """
+                UPDATE identifiers SET family_id = $4
+                WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3
+                """,
                 key.columns + [decided.identifiers[key].map(SQLValue.integer) ?? .null])
         }
         insert(
-            "identifiers", structure.names.map { $0.key.columns + [.integer($0.lineage)] }, " ON CONFLICT DO NOTHING")
+            Self.identifiers, structure.names.map { $0.key.columns + [.integer($0.lineage)] }, " ON CONFLICT DO NOTHING"
+        )
         insert(
             "uncertain_claims", structure.uncertain.map { [.integer($0), SQLValue(now)] }, " ON CONFLICT DO NOTHING")
         insert(
@@ -203,7 +208,7 @@ struct LineageWriter {
                     key.columns + values + [.text(variant.purchase.evidenceJSON)])
             }
         }
-        insert("evidence", inserted)
+        statements += SQLInsertion("evidence", ofTransactions: true).statements(inserted)
     }
 
     private mutating func writeRenewals() {
@@ -226,8 +231,7 @@ struct LineageWriter {
 
     private static let grantsTable: String = {
         let columns =
-            ["environment", "bundle_id", "transaction_id"] + Grant.changingColumns + Grant.lastingColumns
-            + ["gives_no_access"]
+            ["identifier_id"] + Grant.changingColumns + Grant.lastingColumns + ["gives_no_access"]
         return "grants (\(columns.joined(separator: ", ")))"
     }()
 
@@ -252,7 +256,7 @@ struct LineageWriter {
                 run("UPDATE grants SET account = $4 WHERE \(Self.isKey)", key.columns + [.text(grant.account)])
             }
         }
-        insert(Self.grantsTable, inserted)
+        statements += SQLInsertion(Self.grantsTable, ofTransactions: true).statements(inserted)
         writeAccess(of: before)
     }
 
@@ -312,9 +316,9 @@ struct LineageWriter {
         for (key, period) in periods.filter({ before[$0.key] != $0.value }).sorted(by: { $0.key < $1.key }) {
             run(
                 """
-                INSERT INTO periods (environment, bundle_id, transaction_id, family_id,
-                    part, ends_at, line_item, changes_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-                ON CONFLICT (environment, bundle_id, transaction_id) DO UPDATE
+                INSERT INTO periods (identifier_id, family_id, part, ends_at, line_item, changes_at)
+                VALUES (\(TransactionKey.id), $4, $5, $6, $7, $8)
+                ON CONFLICT (identifier_id) DO UPDATE
                 SET part = excluded.part, ends_at = excluded.ends_at, line_item = excluded.line_item,
                     changes_at = excluded.changes_at
                 """, key.columns + [.integer(id)] + period.columns)
@@ -326,19 +330,22 @@ struct LineageWriter {
 struct SQLInsertion {
     private let table: String
     private let tail: String
+    /// Whether each row begins with the columns of a transaction: its number is inserted in their place.
+    private let isOfTransactions: Bool
     /// The last value of each row, if it isn't a parameter.
     private let expression: String?
     /// A statement is prepared for each power of two up to this one.
     private let maximumRowCount: Int
 
-    init(_ table: String, _ tail: String = "") {
-        (self.table, self.tail, expression, maximumRowCount) = (table, tail, nil, 32)
+    init(_ table: String, _ tail: String = "", ofTransactions isOfTransactions: Bool = false) {
+        (self.table, self.tail, self.isOfTransactions) = (table, tail, isOfTransactions)
+        (expression, maximumRowCount) = (nil, 32)
     }
 
     /// - Parameter expression: The next number of a sequence, for rows that have none. For SQLite, it is a query, which
     ///   doesn't see the other rows of its statement.
     init(_ table: String, numbering expression: String?, _ dialect: SQLDialect) {
-        (self.table, tail, self.expression) = (table, "", expression)
+        (self.table, tail, isOfTransactions, self.expression) = (table, "", false, expression)
         maximumRowCount = expression == nil || dialect.isServer ? 32 : 1
     }
 
@@ -348,7 +355,9 @@ struct SQLInsertion {
         var count = maximumRowCount
         while let first = rest.first {
             while count > rest.count { count /= 2 }
-            let shape = Shape(table: table, tail: tail, expression: expression, rows: count, columns: first.count)
+            let shape = Shape(
+                table: table, tail: tail, isOfTransactions: isOfTransactions, expression: expression, rows: count,
+                columns: first.count)
             statements.append(SQLStatement(Self.texts.text(shape), Array(rest.prefix(count).joined())))
             rest = rest.dropFirst(count)
         }
@@ -360,6 +369,7 @@ struct SQLInsertion {
     private struct Shape: Hashable {
         let table: String
         let tail: String
+        let isOfTransactions: Bool
         let expression: String?
         let rows: Int
         let columns: Int
@@ -367,10 +377,10 @@ struct SQLInsertion {
         var text: String {
             var text = "INSERT INTO \(table) VALUES "
             for row in 0..<rows {
-                text += row == 0 ? "(" : ", ("
-                for column in 0..<columns { text += "\(column == 0 ? "" : ", ")$\(row * columns + column + 1)" }
-                if let expression { text += ", \(expression)" }
-                text += ")"
+                var values = (1...columns).map { "$\(row * columns + $0)" }
+                if isOfTransactions { values.replaceSubrange(..<3, with: [TransactionKey.id(at: row * columns + 1)]) }
+                if let expression { values.append(expression) }
+                text += "\(row == 0 ? "" : ", ")(\(values.joined(separator: ", ")))"
             }
             return text + tail
         }

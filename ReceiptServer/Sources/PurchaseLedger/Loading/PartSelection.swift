@@ -46,7 +46,7 @@ struct PartSelection {
             SQLQuery("\(part) AND changes_at <= $2", [lineage, SQLValue(now)]),
         ]
         guard let span else { return queries }
-        let periods = dialect.rows(of: transactions.map(\.transactionID.string), in: "periods")
+        let identifiers = dialect.identifiers(of: transactions.map(\.transactionID.string))
         queries += [
             // No part overlaps another: of those that begin earlier, only the last can reach into the span.
             SQLQuery(
@@ -55,8 +55,8 @@ struct PartSelection {
                     AND part >= COALESCE((SELECT MAX(part) FROM periods WHERE family_id = $1 AND part < $2), $2)
                 """, [lineage, .integer(span.lowerBound), .integer(span.upperBound)]),
             SQLQuery(
-                "SELECT part FROM \(periods.table) AS periods",
-                [.text(original.environment.rawValue), .text(original.bundleID.string), periods.parameter]),
+                "SELECT part FROM \(identifiers.table) AS identifiers JOIN periods ON identifier_id = id",
+                [.text(original.environment.rawValue), .text(original.bundleID.string), identifiers.parameter]),
             SQLQuery(
                 "\(part) AND line_item \(dialect.oneOf("$2", lineItems.count))", [lineage],
                 oneOf: lineItems.map { .text($0.string) }, dialect),
@@ -88,7 +88,7 @@ extension Division.Period {
     static func query(_ lineage: Int64, parts: [Int64]?, _ dialect: SQLDialect) -> SQLQuery {
         let text = """
             SELECT environment, bundle_id, transaction_id, part, ends_at, line_item, changes_at FROM periods
-            WHERE family_id = $1
+            JOIN identifiers ON id = identifier_id WHERE periods.family_id = $1
             """
         guard let parts else { return SQLQuery(text, [.integer(lineage)]) }
         return SQLQuery(

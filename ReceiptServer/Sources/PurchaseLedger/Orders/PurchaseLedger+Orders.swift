@@ -209,14 +209,13 @@ extension PurchaseLedger {
         let rows = try store.read { (connection) throws(LedgerError) in
             try connection.run(
                 """
-                SELECT grants.account, grants.environment, grants.bundle_id, grants.transaction_id, grants.product_id,
-                    grants.quantity, unordered_purchases.granted_at, unordered_purchases.name
-                FROM (SELECT unordered_purchases.*, \(key) AS name FROM unordered_purchases \(condition)
-                    ORDER BY granted_at DESC, \(key) DESC LIMIT $1) AS unordered_purchases
-                LEFT JOIN grants ON grants.environment = unordered_purchases.environment
-                    AND grants.bundle_id = unordered_purchases.bundle_id
-                    AND grants.transaction_id = unordered_purchases.transaction_id
-                ORDER BY unordered_purchases.granted_at DESC, unordered_purchases.name DESC
+                SELECT grants.account, unordered.environment, unordered.bundle_id, unordered.transaction_id,
+                    grants.product_id, grants.quantity, unordered.granted_at, unordered.name
+                FROM (SELECT identifiers.*, granted_at, \(key) AS name FROM unordered_purchases
+                    JOIN identifiers ON identifiers.id = identifier_id \(condition)
+                    ORDER BY granted_at DESC, \(key) DESC LIMIT $1) AS unordered
+                LEFT JOIN grants ON grants.identifier_id = unordered.id
+                ORDER BY unordered.granted_at DESC, unordered.name DESC
                 """, [.integer(Int64(limit) + 1)] + parameters)
         }
         let part = rows.prefix(limit)
@@ -254,8 +253,9 @@ extension SQLConnection {
             """
             SELECT orders.id, orders.account, orders.environment, orders.bundle_id, orders.product_id,
                 orders.token, orders.created_at, orders.transaction_id, grants.quantity, orders.shop_order_id
-            FROM orders LEFT JOIN grants ON grants.environment = orders.environment
-                AND grants.bundle_id = orders.bundle_id AND grants.transaction_id = orders.transaction_id
+            FROM orders LEFT JOIN identifiers ON identifiers.environment = orders.environment
+                AND identifiers.bundle_id = orders.bundle_id AND identifiers.transaction_id = orders.transaction_id
+            LEFT JOIN grants ON grants.identifier_id = identifiers.id
             WHERE \(condition)
             """, values
         ).map { (row) throws(LedgerError) in
@@ -318,8 +318,7 @@ extension NewPurchase {
             SQLStatement(
                 """
                 INSERT INTO unordered_purchases
-                SELECT grants.environment, grants.bundle_id, grants.transaction_id, grants.granted_at FROM grants
-                WHERE grants.environment = $1 AND grants.bundle_id = $2 AND grants.transaction_id = $3 AND NOT EXISTS (
+                SELECT identifier_id, granted_at FROM grants WHERE identifier_id = \(TransactionKey.id) AND NOT EXISTS (
                     SELECT 1 FROM orders WHERE orders.account = $4 AND orders.environment = $1
                         AND orders.bundle_id = $2 AND orders.transaction_id = $3)
                 ON CONFLICT DO NOTHING

@@ -19,8 +19,8 @@ enum Schema {
         }
     }
 
-    /// Returns the statements that upgrade to each version from the previous one. From version 3 on, each creates the
-    /// indexes of large tables, which takes long, before it locks grants.
+    /// Returns the statements that upgrade to each version from the previous one. From version 3 to 11, each
+    /// creates the indexes of large tables, which takes long, before it locks grants. Later ones copy large tables.
     static func versions(_ dialect: SQLDialect) -> [[String]] {
         finished(dialect) + changes(dialect).map { $0.filter(\.isAddition).flatMap(\.statements) }
     }
@@ -87,6 +87,15 @@ enum Schema {
             [Change(adding: "periods.ends_at", endsOfPeriods)],
             // Only the changes that the tables lack.
             [],
+            // Each of the large tables is copied in a transaction of its own.
+            [
+                Change(adding: "identifiers.id", IdentifierTables.numbers(dialect)),
+                Change(adding: "due_moments.identifier_id", IdentifierTables.dueMoments(dialect)),
+                Change(adding: "periods.identifier_id", IdentifierTables.periods(dialect)),
+                Change(adding: "unordered_purchases.identifier_id", IdentifierTables.unorderedPurchases(dialect)),
+            ],
+            [Change(adding: "evidence.identifier_id", IdentifierTables.evidence(dialect))],
+            [Change(adding: "grants.identifier_id", IdentifierTables.grants(dialect))],
         ]
     }
 

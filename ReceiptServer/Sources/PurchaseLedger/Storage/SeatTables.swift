@@ -4,7 +4,7 @@ enum SeatTables {
     static let mark = -1
     /// Whether a row of `evidence` says that a seat is assigned.
     static let isAssigned = #"purchase LIKE '%"ownership_type":"ASSIGNED"%'"#
-    static let marked = "SELECT environment, bundle_id, transaction_id, due_at FROM due_moments WHERE due_at = \(mark)"
+    static let marked = "SELECT identifier_id, due_at FROM due_moments WHERE due_at = \(mark)"
 
     /// Marks what to decide again.
     static let marks = [

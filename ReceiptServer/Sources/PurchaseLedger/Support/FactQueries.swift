@@ -9,7 +9,7 @@ extension SQLConnection {
         try run(
             """
             SELECT environment, bundle_id, transaction_id, \(Grant.columns), granted_quantity, changed_at
-            FROM grants \(condition)
+            FROM grants JOIN identifiers ON identifiers.id = identifier_id \(condition)
             ORDER BY granted_at DESC, environment || ' ' || bundle_id || ' ' || transaction_id DESC LIMIT \(limit)
             """, parameters
         ).map { (row) throws(LedgerError) in

@@ -88,10 +88,8 @@ extension SQLConnection {
         let found = try run(
             """
             SELECT grants.account, identifiers.family_id FROM grants
-            JOIN identifiers ON identifiers.environment = grants.environment
-                AND identifiers.bundle_id = grants.bundle_id
-                AND identifiers.transaction_id = grants.transaction_id
-            WHERE grants.environment = $1 AND grants.bundle_id = $2 AND grants.transaction_id = $3
+            JOIN identifiers ON identifiers.id = grants.identifier_id
+            WHERE environment = $1 AND bundle_id = $2 AND transaction_id = $3
             """, key.columns)
         // Don't reveal what another account has.
         guard let row = found.first, try row.text("account").hasSameBytes(as: account) else {

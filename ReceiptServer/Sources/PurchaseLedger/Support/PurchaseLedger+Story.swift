@@ -125,7 +125,10 @@ private struct StoryReader {
 
     private func evidence(of key: TransactionKey) throws(LedgerError) -> [EvidenceFact] {
         try connection.run(
-            "SELECT signed_date, purchase, signer FROM evidence WHERE \(Self.isKey) ORDER BY signed_date DESC, variant DESC",
+            """
+            SELECT signed_date, purchase, signer FROM evidence WHERE identifier_id = \(TransactionKey.id)
+            ORDER BY signed_date DESC, variant DESC
+            """,
             key.columns
         ).map { (row) throws(LedgerError) in
             var purchase: Purchase = try StoredJSON.decode(row.text("purchase"))
