@@ -206,6 +206,11 @@ import Testing
         let names = " JOIN identifiers ON id = identifier_id"
         let after = try store.read { (connection) throws(LedgerError) in try copiedRows(connection, names) }
         #expect(after == before)
+        if place == .postgreSQL {
+            let query = "SELECT CAST(reltuples AS BIGINT) FROM pg_class WHERE oid = to_regclass('grants')"
+            let statistics = try store.read { (connection) throws(LedgerError) in try connection.run(query) }
+            #expect(try statistics.first?.integer(0) == 2)
+        }
         withExtendedLifetime(location) {}
     }
 

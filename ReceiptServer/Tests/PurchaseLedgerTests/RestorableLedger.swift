@@ -65,7 +65,7 @@ final class RestorableLedger {
         } else {
             var statements = tables.reversed().map { "DELETE FROM \($0)" }
             statements += tables.map { "INSERT INTO \($0) SELECT * FROM copy_of_\($0)" }
-            for table in ["families", "transfers", "acts"] {
+            for table in ["families", "identifiers", "transfers", "acts"] {
                 statements.append(
                     "SELECT setval(pg_get_serial_sequence('\(table)', 'id'), (SELECT COALESCE(MAX(id), 0) + 1 FROM \(table)))"
                 )

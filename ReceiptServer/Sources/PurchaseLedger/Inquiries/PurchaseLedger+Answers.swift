@@ -196,25 +196,26 @@ extension PurchaseLedger {
     /// first time.
     package func askAboutSubscriptions(of app: AskedApp, at now: Instant) throws(LedgerError) {
         guard let policy = policy.inquiries else { return }
+        // Each page reads as many grants, whatever app they are of.
+        let page = "(SELECT * FROM grants WHERE identifier_id > $1 ORDER BY identifier_id LIMIT 10000) AS page"
         var after: Int64 = 0
         while true {
-            let rows = try store.read { [after] (connection) throws(LedgerError) in
-                // Skip those that ended long ago: all notifications since then are requested.
-                try connection.run(
-                    """
-                    SELECT grants.identifier_id, grants.until, evidence.purchase FROM (
-                        SELECT identifier_id, until FROM grants
-                        JOIN identifiers ON identifiers.id = grants.identifier_id
-                        WHERE environment = $1 AND bundle_id = $2 AND identifier_id > $3 AND until > $4
-                            AND quantity > 0 ORDER BY identifier_id LIMIT 500) AS grants
-                    JOIN evidence ON evidence.identifier_id = grants.identifier_id
-                    ORDER BY grants.identifier_id
-                    """, app.columns + [.integer(after), SQLValue(now - .seconds(86_400))])
+            let answers = try store.read { [after] (connection) throws(LedgerError) in
+                try connection.run([
+                    SQLStatement("SELECT MAX(identifier_id) FROM \(page)", [.integer(after)]),
+                    // Skip those that ended long ago: all notifications since then are requested.
+                    SQLStatement(
+                        """
+                        SELECT until, purchase FROM \(page) JOIN identifiers ON id = page.identifier_id
+                        JOIN evidence ON evidence.identifier_id = id
+                        WHERE environment = $2 AND bundle_id = $3 AND until > $4 AND quantity > 0
+                        """, [.integer(after)] + app.columns + [SQLValue(now - .seconds(86_400))]),
+                ])
             }
-            guard let last = rows.last else { return }
-            after = try last.integer("identifier_id")
+            guard let last = try answers[0].first?.optionalInteger(0) else { return }
+            after = last
             var inquiries: [NewInquiry] = []
-            for row in rows {
+            for row in answers[1] {
                 let purchase: Purchase = try StoredJSON.decode(row.text("purchase"))
                 guard purchase.productType == .autoRenewableSubscription, let end = try row.optionalDate("until"),
                     let inquiry = policy.ending(of: app.key(purchase.originalTransactionID), at: end, now: now)

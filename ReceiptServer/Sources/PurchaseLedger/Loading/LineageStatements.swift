@@ -84,7 +84,7 @@ enum LineageStatements {
             FROM identifiers JOIN evidence ON evidence.identifier_id = identifiers.id
             """
         let others = withEvidence ? [evidence, renewals] : []
-        return (["\(grants) JOIN grants ON grants.identifier_id = identifiers.id"] + others).map {
+        return ([grants] + others).map {
             SQLQuery(
                 $0 + " WHERE identifiers.family_id \(dialect.oneOf("$1", ids.count))",
                 oneOf: ids.map(SQLValue.integer), dialect)
@@ -98,10 +98,7 @@ enum LineageStatements {
             SELECT variant, signed_date, purchase
             FROM periods JOIN evidence ON evidence.identifier_id = periods.identifier_id
             """,
-            """
-            \(grants) JOIN periods ON periods.identifier_id = identifiers.id
-            JOIN grants ON grants.identifier_id = periods.identifier_id
-            """,
+            "\(grants) JOIN periods ON periods.identifier_id = identifiers.id",
         ].map {
             SQLQuery(
                 $0 + " WHERE periods.family_id = $1 AND periods.part \(dialect.oneOf("$2", parts.count))",
@@ -110,7 +107,8 @@ enum LineageStatements {
     }
 
     private static let grants = """
-        SELECT identifiers.family_id, environment, bundle_id, transaction_id, \(Grant.columns) FROM identifiers
+        SELECT identifiers.family_id, environment, bundle_id, transaction_id, \(Grant.columns)
+        FROM identifiers JOIN grants ON grants.identifier_id = identifiers.id
         """
 
     /// The stored renewal information of a subscription.

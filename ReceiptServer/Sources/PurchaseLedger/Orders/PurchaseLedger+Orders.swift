@@ -202,7 +202,10 @@ extension PurchaseLedger {
         let key = "environment || ' ' || bundle_id || ' ' || transaction_id"
         let (condition, parameters): (String, [SQLValue]) =
             if let place, case .text(let name) = place.key {
-                ("WHERE (granted_at, \(key)) < ($2, $3)", [SQLValue(place.date), .text(name.string)])
+                (
+                    "WHERE granted_at <= $2 AND (granted_at, \(key)) < ($2, $3)",
+                    [SQLValue(place.date), .text(name.string)]
+                )
             } else {
                 ("", [])
             }

@@ -259,6 +259,8 @@ struct SQLDialect: Sendable {
         migrationLock: [
             "SET LOCAL lock_timeout = 0", "SELECT pg_advisory_xact_lock(7310579653419)",
             "SET LOCAL lock_timeout = '5s'",
+            // Unlike a request, a migration reads whole tables.
+            "SET LOCAL enable_seqscan = on",
         ],
         sharedAccountLocks: [
             "SELECT pg_advisory_xact_lock_shared(hashtextextended(name, 0)) FROM unnest($1::text[]) AS names (name)"

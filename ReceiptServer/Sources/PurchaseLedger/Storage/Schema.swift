@@ -223,6 +223,7 @@ enum Schema {
         guard version < latest else { return (version, version) }
         try upgrade(connection, from: version)
         try connection.run("UPDATE ledger_schema SET version = $1", [.integer(Int64(version + 1))])
+        if version + 1 == latest, connection.dialect.isServer { try connection.run(IdentifierTables.statistics) }
         return (version, version + 1)
     }
 
