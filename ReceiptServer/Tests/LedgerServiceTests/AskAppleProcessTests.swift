@@ -150,7 +150,10 @@ import TrialSupport
 
     private func state(_ ledger: PurchaseLedger) throws -> [String: [String]] {
         let rows = try ledger.texts(
-            "SELECT transaction_id, account, CAST(quantity AS TEXT) FROM grants JOIN identifiers ON id = identifier_id WHERE quantity > 0"
+            """
+            SELECT transaction_id, account, CAST(quantity AS TEXT) FROM grants JOIN identifiers ON id = identifier_id
+            WHERE quantity > 0
+            """
         )
         return Dictionary(uniqueKeysWithValues: rows.map { ($0[0], Array($0.dropFirst())) })
     }

@@ -80,7 +80,8 @@ extension PurchaseLedger {
         let rows = try store.read { (connection) throws(LedgerError) in
             try connection.run(
                 """
-                SELECT account, environment, bundle_id, transaction_id, quantity, until FROM grants JOIN identifiers ON id = identifier_id
+                SELECT account, environment, bundle_id, transaction_id, quantity, until
+                FROM grants JOIN identifiers ON id = identifier_id
                 WHERE quantity > 0 AND account NOT LIKE 'forgotten-%'
                 """)
         }

@@ -172,7 +172,10 @@ import Testing
                         "INSERT INTO families (id, account, claimed_at) VALUES ($1, $2, 0)",
                         [.integer(Int64(1_000_000 + round)), .text(anna)])
                     return try connection.run(
-                        "INSERT INTO identifiers (environment, bundle_id, transaction_id, family_id) VALUES ('production', $1, $2, $3)",
+                        """
+                        INSERT INTO identifiers (environment, bundle_id, transaction_id, family_id)
+                        VALUES ('production', $1, $2, $3)
+                        """,
                         [
                             .text(Minted.bundleID), .text(subscription.firstPeriod.transactionID),
                             .integer(Int64(1_000_000 + round)),

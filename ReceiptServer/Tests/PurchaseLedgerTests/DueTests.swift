@@ -98,7 +98,10 @@ import Testing
             }
             _ = try ledger.store.write { (connection) throws(LedgerError) in
                 try connection.run(
-                    "UPDATE evidence SET purchase = 'damaged' WHERE identifier_id = (SELECT id FROM identifiers WHERE transaction_id = $1)",
+                    """
+                    UPDATE evidence SET purchase = 'damaged'
+                    WHERE identifier_id = (SELECT id FROM identifiers WHERE transaction_id = $1)
+                    """,
                     [.text(coins.transactionID)])
             }
             let error = #expect(throws: LedgerError.self) { try ledger.settleDue(at: day(4)) }

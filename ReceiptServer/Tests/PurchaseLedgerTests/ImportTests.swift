@@ -397,8 +397,15 @@ extension PurchaseLedger {
     /// The ledger's contents, except the numbers of lineages, imports and events.
     func dump() throws -> [String] {
         let statements = [
-            "SELECT 'grant', environment, transaction_id, product_id, account, quantity, granted_quantity, granted_at, until, voided_at, adjusted_quantity, seats, original_transaction_id FROM grants JOIN identifiers ON id = identifier_id",
-            "SELECT 'evidence', transaction_id, variant, signed_date, purchase FROM evidence JOIN identifiers ON id = identifier_id",
+            """
+            SELECT 'grant', environment, transaction_id, product_id, account, quantity, granted_quantity, granted_at,
+                until, voided_at, adjusted_quantity, seats, original_transaction_id
+            FROM grants JOIN identifiers ON id = identifier_id
+            """,
+            """
+            SELECT 'evidence', transaction_id, variant, signed_date, purchase
+            FROM evidence JOIN identifiers ON id = identifier_id
+            """,
             "SELECT 'renewal', original_transaction_id, renewal FROM renewals",
             "SELECT 'token', token, account, kind FROM account_tokens",
             "SELECT 'order', account, product_id, transaction_id FROM orders",

@@ -104,7 +104,10 @@ extension PurchaseLedger {
     /// The contents of the tables, except random and time-dependent values.
     func contents() throws -> [String] {
         let queries = [
-            "SELECT 'grant', account, transaction_id, product_id, quantity, granted_quantity FROM grants JOIN identifiers ON id = identifier_id",
+            """
+            SELECT 'grant', account, transaction_id, product_id, quantity, granted_quantity
+            FROM grants JOIN identifiers ON id = identifier_id
+            """,
             "SELECT 'family', account FROM families", "SELECT 'identifier', transaction_id FROM identifiers",
             "SELECT 'evidence', transaction_id, variant FROM evidence JOIN identifiers ON id = identifier_id",
             "SELECT 'notification', uuid FROM notifications",

@@ -223,7 +223,10 @@ import Testing
         try Self.makeLedger(ofVersion: 11, in: store)
         _ = try store.migrate { (connection) throws(LedgerError) in
             try connection.run(
-                "UPDATE \(table.key) SET transaction_id = 'unknown' WHERE transaction_id IN (SELECT MIN(transaction_id) FROM \(table.key))"
+                """
+                UPDATE \(table.key) SET transaction_id = 'unknown'
+                WHERE transaction_id IN (SELECT MIN(transaction_id) FROM \(table.key))
+                """
             )
         }
         #expect(throws: LedgerError.self) { try PurchaseLedger(location.text) }

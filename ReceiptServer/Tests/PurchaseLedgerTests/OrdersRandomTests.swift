@@ -214,7 +214,10 @@ import Testing
             #expect(grants == model.grants, "seed \(generator.seed), customer \(customer.number)")
             var owners: [String: String] = [:]
             for row in try rows(
-                "SELECT transaction_id, account FROM identifiers JOIN families ON family_id = families.id WHERE account IS NOT NULL"
+                """
+                SELECT transaction_id, account FROM identifiers JOIN families ON family_id = families.id
+                WHERE account IS NOT NULL
+                """
             ) where customer.originals.contains(row[0]) { owners[row[0]] = row[1] }
             #expect(owners == model.owners, "seed \(generator.seed), customer \(customer.number)")
             let reported = conflicts.withLock { $0.filter(isMine) }

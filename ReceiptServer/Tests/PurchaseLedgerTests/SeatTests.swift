@@ -13,7 +13,10 @@ import Testing
     private func has(_ ledger: PurchaseLedger, _ account: String, _ product: String = "team") throws -> [Int64] {
         try ledger.store.read { (connection) throws(LedgerError) in
             try connection.run(
-                "SELECT quantity FROM grants JOIN identifiers ON id = identifier_id WHERE account = $1 AND product_id = $2 ORDER BY transaction_id",
+                """
+                SELECT quantity FROM grants JOIN identifiers ON id = identifier_id
+                WHERE account = $1 AND product_id = $2 ORDER BY transaction_id
+                """,
                 [.text(account), .text(product)]
             ).map { (row) throws(LedgerError) in try row.integer(0) }
         }
@@ -23,7 +26,10 @@ import Testing
     private func balances(_ ledger: PurchaseLedger) throws -> [String: Int64] {
         let rows = try ledger.store.read { (connection) throws(LedgerError) in
             try connection.run(
-                "SELECT account, transaction_id, quantity FROM grants JOIN identifiers ON id = identifier_id WHERE quantity > 0"
+                """
+                SELECT account, transaction_id, quantity FROM grants JOIN identifiers ON id = identifier_id
+                WHERE quantity > 0
+                """
             )
         }
         return Dictionary(

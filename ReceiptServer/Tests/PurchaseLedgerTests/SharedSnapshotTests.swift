@@ -86,7 +86,10 @@ import Testing
         for evidence in coins { _ = try ledger.outcomes(evidence, for: "anna", at: day(1)) }
         try ledger.store.write { (connection) throws(LedgerError) in
             try connection.write(
-                "UPDATE evidence SET purchase = '{' WHERE identifier_id = (SELECT id FROM identifiers WHERE transaction_id = $1)",
+                """
+                UPDATE evidence SET purchase = '{'
+                WHERE identifier_id = (SELECT id FROM identifiers WHERE transaction_id = $1)
+                """,
                 [.text(transactions[5].transactionID)])
         }
         let answers = Guarded<[Int: Result<[Outcome], any Error>]>([:])

@@ -671,7 +671,10 @@ final class SimulatedYear: @unchecked Sendable {
         var owners: [String: String] = [:]
         let originals = Set(contents.models.flatMap(\.owners.keys))
         for row in try rows(
-            "SELECT transaction_id, account FROM identifiers JOIN families ON family_id = families.id WHERE account IS NOT NULL"
+            """
+            SELECT transaction_id, account FROM identifiers JOIN families ON family_id = families.id
+            WHERE account IS NOT NULL
+            """
         ) {
             if case let id = try row.text(0), originals.contains(id) { owners[id] = try row.text(1) }
         }

@@ -315,7 +315,10 @@ extension PurchaseLedger {
                 try connection.run("DELETE FROM periods")
                 try connection.run("UPDATE families SET subscription = NULL")
                 let query =
-                    "SELECT transaction_id, account, quantity, until FROM grants JOIN identifiers ON id = identifier_id ORDER BY transaction_id"
+                    """
+                    SELECT transaction_id, account, quantity, until
+                    FROM grants JOIN identifiers ON id = identifier_id ORDER BY transaction_id
+                    """
                 let before = try connection.run(query).map { "\($0.values)" }
                 let settled = try connection.settle(Submission(evidence), wholePolicy, .redeem, at: now) {
                     (decision) throws(LedgerError) in decision.settle()

@@ -386,7 +386,8 @@ private final class Simulation {
             let rows = try Self.texts(
                 ledger,
                 """
-                SELECT transaction_id, account, CAST(quantity AS TEXT), COALESCE(CAST(until AS TEXT), '') FROM grants JOIN identifiers ON id = identifier_id
+                SELECT transaction_id, account, CAST(quantity AS TEXT), COALESCE(CAST(until AS TEXT), '')
+                FROM grants JOIN identifiers ON id = identifier_id
                 WHERE quantity > 0
                 """)
             return Dictionary(uniqueKeysWithValues: rows.map { ($0[0], Array($0.dropFirst())) })

@@ -264,7 +264,10 @@ final class Shop: Sendable {
 
     func quantity(_ transaction: PurchaseHistory.Transaction) throws -> String? {
         try rows(
-            "SELECT quantity FROM grants JOIN identifiers ON id = identifier_id WHERE transaction_id = '\(transaction.transactionID)'"
+            """
+            SELECT quantity FROM grants JOIN identifiers ON id = identifier_id
+            WHERE transaction_id = '\(transaction.transactionID)'
+            """
         ).first?[0]
     }
 

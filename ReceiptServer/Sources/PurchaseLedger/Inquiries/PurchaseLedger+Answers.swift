@@ -196,7 +196,7 @@ extension PurchaseLedger {
     /// first time.
     package func askAboutSubscriptions(of app: AskedApp, at now: Instant) throws(LedgerError) {
         guard let policy = policy.inquiries else { return }
-        // Each page reads as many grants, whatever app they are of.
+        // Grants aren't in the order of their apps: a page is bounded by what it reads, not by what it finds.
         let page = "(SELECT * FROM grants WHERE identifier_id > $1 ORDER BY identifier_id LIMIT 10000) AS page"
         var after: Int64 = 0
         while true {

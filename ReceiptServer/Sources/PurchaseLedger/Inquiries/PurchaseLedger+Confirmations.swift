@@ -113,7 +113,8 @@ extension PurchaseLedger {
                 SELECT confirmations.environment, confirmations.bundle_id, confirmations.transaction_id,
                     confirmations.unknown_since,
                     (SELECT account FROM grants WHERE identifier_id = identifiers.id) AS account,
-                    (SELECT signer FROM evidence WHERE identifier_id = identifiers.id ORDER BY variant LIMIT 1) AS signer
+                    (SELECT signer FROM evidence WHERE identifier_id = identifiers.id
+                        ORDER BY variant LIMIT 1) AS signer
                 FROM confirmations LEFT JOIN identifiers ON identifiers.environment = confirmations.environment
                     AND identifiers.bundle_id = confirmations.bundle_id
                     AND identifiers.transaction_id = confirmations.transaction_id

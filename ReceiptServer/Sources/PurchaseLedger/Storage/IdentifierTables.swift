@@ -1,6 +1,6 @@
 /// The changes of versions 12 to 14: the other tables name a transaction by its number in `identifiers`.
 enum IdentifierTables {
-    /// Copies have no statistics, without which PostgreSQL can read a whole table for a request.
+    /// A copied table has no statistics. Without them, PostgreSQL may read all of it for a request.
     static let statistics = "ANALYZE identifiers, evidence, grants, due_moments, periods, unordered_purchases"
 
     /// Returns the statements that give transactions their numbers.
