@@ -28,7 +28,7 @@ struct HistoryState {
         var renewalSeats: Int?
     }
 
-    let date: Instant
+    fileprivate(set) var date: Instant
     /// All transactions by their numbers, also those that are not yet made.
     var transactions: [TransactionState]
     /// By the number of the original transaction.
@@ -38,21 +38,40 @@ struct HistoryState {
 extension PurchaseHistory {
     /// Returns the state at a date, after everything that happened by then.
     func state(at date: Instant) -> HistoryState {
-        var state = HistoryState(
-            date: date,
-            transactions: transactions.map {
-                .init(transaction: $0, expiresDate: $0.expiresDate, appAccountToken: $0.appAccountToken)
-            })
-        let happened = events.indices.filter { events[$0].date <= date }
-        // Events with the same date happened in the order of their recording.
-        for index in happened.sorted(by: { (events[$0].date, $0) < (events[$1].date, $1) }) {
-            state.apply(events[index])
-        }
-        return state
+        var states = HistoryStates(self)
+        return states.advance(to: date)
     }
 
     func subscriptionState(of subscription: Subscription, at date: Instant) -> HistoryState.SubscriptionState {
         state(at: date).subscriptions[subscription.firstPeriod.specification.number] ?? .init()
+    }
+}
+
+/// The states of a history at dates that only grow.
+struct HistoryStates {
+    private var state: HistoryState
+    /// What has not happened yet, in order.
+    private var coming: ArraySlice<PurchaseHistory.Event>
+
+    init(_ history: PurchaseHistory) {
+        let events = history.events
+        // Events with the same date happened in the order of their recording.
+        let order = events.indices.sorted { (events[$0].date, $0) < (events[$1].date, $1) }
+        coming = order.map { events[$0] }[...]
+        state = HistoryState(
+            date: .distantPast,
+            transactions: history.transactions.map {
+                .init(transaction: $0, expiresDate: $0.expiresDate, appAccountToken: $0.appAccountToken)
+            })
+    }
+
+    mutating func advance(to date: Instant) -> HistoryState {
+        state.date = date
+        while let next = coming.first, next.date <= date {
+            state.apply(next)
+            coming.removeFirst()
+        }
+        return state
     }
 }
 
@@ -62,20 +81,20 @@ extension HistoryState {
 
     /// The periods that were made by the date, without restored ones and added seats, in the order of their purchase
     /// dates.
-    func periods(of original: Int) -> [TransactionState] {
-        made.filter {
-            let specification = $0.transaction.specification
-            return specification.original == original && specification.isPeriod
-        }.sorted { $0.transaction.purchaseDate < $1.transaction.purchaseDate }
+    func periods(of original: Int) -> [TransactionState] { periodNumbers(of: original).map { transactions[$0] } }
+
+    private func periodNumbers(of original: Int) -> [Int] {
+        transactions.indices.filter {
+            transactions[$0].isMade && transactions[$0].transaction.specification.original == original
+                && transactions[$0].transaction.specification.isPeriod
+        }.sorted { transactions[$0].transaction.purchaseDate < transactions[$1].transaction.purchaseDate }
     }
 
     /// The transactions of another one's period, made or not: the period's own, and those that added seats.
     private func allTransactions(ofPeriodOf number: Int) -> [TransactionState] {
-        let specification = transactions[number].transaction.specification
-        let period = specification.addsTo ?? specification.purchase
+        let period = transactions[number].transaction.specification.chargedPeriod
         return transactions.filter {
-            let other = $0.transaction.specification
-            return other.purchase == other.number && (other.addsTo ?? other.purchase) == period
+            $0.transaction.specification.chargedPeriod == period && !$0.transaction.specification.isRestored
         }
     }
 
@@ -165,7 +184,12 @@ extension HistoryState {
 
 extension PurchaseHistory.Specification {
     /// Whether it is neither restored nor adds seats to another one.
-    var isPeriod: Bool { purchase == number && addsTo == nil }
+    var isPeriod: Bool { !isRestored && addsTo == nil }
+
+    fileprivate var isRestored: Bool { purchase != number }
+
+    /// The number of the period that the customer was charged for.
+    fileprivate var chargedPeriod: Int { addsTo ?? purchase }
 
     /// Whether another customer bought it.
     var isOfMember: Bool { [.familyShared, .assigned].contains(ownershipType) }
@@ -179,8 +203,10 @@ extension HistoryState {
 
     /// The period that has begun last; the first one if none has.
     func currentPeriod(of original: Int) -> TransactionState? {
-        let periods = periods(of: original)
-        return periods.last { $0.transaction.purchaseDate <= date } ?? periods.first
+        let periods = periodNumbers(of: original)
+        return (periods.last { transactions[$0].transaction.purchaseDate <= date } ?? periods.first).map {
+            transactions[$0]
+        }
     }
 
     func status(of original: Int) -> SubscriptionStatus? {

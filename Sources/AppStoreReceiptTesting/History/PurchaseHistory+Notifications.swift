@@ -36,12 +36,12 @@ extension PurchaseHistory {
                     seatIDs: seats.map(UTF8Bytes.init))
             }
         }
-        let all = (caused + subscriptions.flatMap(ends)).filter { $0.signedDate <= date }
+        let all = caused.filter { $0.signedDate <= date } + subscriptions.flatMap { ends(of: $0, through: date) }
         return all.indices.sorted { (all[$0].signedDate, $0) < (all[$1].signedDate, $1) }.map { all[$0] }
     }
 
-    /// The notifications about the ends of a subscription and of its grace periods.
-    private func ends(of subscription: Subscription) -> [Notification] {
+    /// The notifications about the ends of a subscription and of its grace periods, by a date.
+    private func ends(of subscription: Subscription, through date: Instant) -> [Notification] {
         let original = number(of: subscription.firstPeriod)
         let end = state(at: .distantFuture)
         var dates = Set(end.periods(of: original).compactMap(\.expiresDate))
@@ -52,10 +52,11 @@ extension PurchaseHistory {
             dates.insert(event.date + HistoryState.billingRetryPeriod)
             if let gracePeriodEnd { dates.insert(gracePeriodEnd) }
         }
-        return dates.sorted().compactMap { date in
-            let before = state(at: date - .milliseconds(1))
-            let after = state(at: date)
-            guard let old = before.status(of: original), let new = after.status(of: original), old != .expired,
+        var states = HistoryStates(self)
+        return dates.filter { $0 <= date }.sorted().compactMap { date in
+            let old = states.advance(to: date - .milliseconds(1)).status(of: original)
+            let after = states.advance(to: date)
+            guard let old, let new = after.status(of: original), old != .expired,
                 old != .revoked, let current = after.currentPeriod(of: original)
             else { return nil }
             let kind: NotificationKind
