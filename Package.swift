@@ -103,7 +103,7 @@ let package = Package(
             [
                 "Instants", "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "AppStoreReceipt",
                 "LibcryptoHandles", "SeededRandom",
-            ], runsLong: false),
+            ]),
         target(
             "ReceiptReport", ["Instants", "SpanASN1", "SpanPKCS7", "StrictText", "SignatureTrust", "AppStoreReceipt"],
             runsLong: false),

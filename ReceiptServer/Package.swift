@@ -134,7 +134,7 @@ let package = Package(
             [
                 "AppStoreServerAPI", strictText, libcryptoHandles, signing, seededRandom, "ServerThreads",
                 library("AppStoreReceipt"), library("AppStoreReceiptTesting"), library("_SpanPKCS7"),
-            ]),
+            ], runsLong: true),
         .executableTarget(
             name: "fake-app-store",
             dependencies: ["AppStoreServerTesting", library("AppStoreReceipt"), library("AppStoreReceiptTesting")],
@@ -170,7 +170,7 @@ let package = Package(
             dependencies: [
                 "LedgerCore", seededRandom, library("AppStoreReceipt"), library("AppStoreReceiptTesting"),
             ],
-            path: "Tests/LedgerModels", swiftSettings: settings),
+            path: "Tests/LedgerModels", swiftSettings: settings + optimization),
         .target(name: "ServerFuzzSupport", path: "Tests/Fuzz/Support", swiftSettings: settings),
         fuzz("FuzzAnswers", ["AppStoreServerAPI", "AppStoreServerTesting", "LedgerTestSupport", strictText]),
         fuzz("FuzzLedger", ["PurchaseLedger"]),
