@@ -139,6 +139,10 @@ import Testing
         let waiting = try ledger.events()
         #expect(waiting.map(\.at) == [Self.first, Self.first] && waiting.map(\.until) == [nil, day(30)])
         #expect(waiting.map(\.account) == ["anna", "anna"] && waiting.map(\.sequence) == [1, 2])
+        let subjects = try rows(
+            "SELECT kind, transaction_id FROM outbox JOIN identifiers ON identifiers.id = identifier_id")
+        let subject = ["granted", period.transactionID]
+        #expect(try subjects.map { try [$0.text(0), $0.text(1)] } == [subject, subject])
         #expect(try ledger.takeEvents(limit: 4, lease: .seconds(1), at: day(400)).map(\.id) == ["id 2"])
 
         // The account has what it had. Events have newer numbers and the end of access, which version 1 did not record.
@@ -237,6 +241,24 @@ import Testing
             )
         }
         #expect(version == Int64(table.value) && rows.count == 2)
+        withExtendedLifetime(location) {}
+    }
+
+    @Test(arguments: Place.available)
+    func `an event with a NUL, which PostgreSQL can't read, stops no upgrade`(_ place: Place) throws {
+        let location = try place.makeEmptyLocation()
+        let store = try LedgerLocation(location.text).open(.creating)
+        try Self.makeLedger(ofVersion: 14, in: store)
+        _ = try store.migrate { (connection) throws(LedgerError) in
+            try connection.run(
+                #"UPDATE outbox SET event = '{"renews_as":"\u0000",' || substr(event, 2) WHERE sequence = 1"#)
+        }
+        let ledger = try PurchaseLedger(location.text)
+        let rows = try ledger.store.read { (connection) throws(LedgerError) in
+            try connection.run("SELECT kind, identifier_id FROM outbox ORDER BY sequence")
+        }
+        #expect(try rows.map { try $0.optionalText(0) } == [place == .sqlite ? "granted" : nil, "granted"])
+        #expect(try rows.map { try $0.isNull("identifier_id") } == [place != .sqlite, false])
         withExtendedLifetime(location) {}
     }
 

@@ -72,8 +72,8 @@ struct LedgerFloor {
                 (\(id), 1, \(id), \(purchase), '\(String(repeating: "0", count: 64))');
             INSERT INTO grants (identifier_id, \(grant)) VALUES (\(id), 'pro', \(account), 1, 1, \(id), \(id));
             INSERT INTO accounts (account, last_sequence, due_at) VALUES (\(account), \(id), \(id));
-            INSERT INTO outbox (id, account, sequence, event, made_at, state, attempts) VALUES
-                ('\(UUID().uuidString)', \(account), \(id), \(event), \(id), 'pending', 0);
+            INSERT INTO outbox (id, identifier_id, account, sequence, kind, event, made_at, state, attempts) VALUES
+                ('\(UUID().uuidString)', \(id), \(account), \(id), 'granted', \(event), \(id), 'pending', 0);
 
             """
     }

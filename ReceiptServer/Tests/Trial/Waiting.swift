@@ -177,12 +177,11 @@ import TrialSupport
         sqlite3_open(path, &handle)
         func run(_ statement: String) -> Bool { sqlite3_exec(handle, statement, nil, nil, nil) == SQLITE_OK }
         for (account, id, sequence) in [("'old'", "'old ' || i", "i"), ("'later ' || i", "'later ' || i", "1")] {
-            let select = "\(id), \(account), \(sequence), '{}', i, 'pending', 0"
-            // In version 1 of the schema, `outbox` has the due dates.
-            let isDone =
-                run("\(numbers) INSERT INTO outbox SELECT \(select), NULL FROM n")
-                || run(
-                    "\(numbers) INSERT INTO outbox SELECT \(select), \(account == "'old'" ? 0 : later), 0, NULL FROM n")
+            let isDone = run(
+                """
+                \(numbers) INSERT INTO outbox (id, account, sequence, event, made_at, state, attempts)
+                SELECT \(id), \(account), \(sequence), '{}', i, 'pending', 0 FROM n
+                """)
             if !isDone { row("the backlog", String(cString: sqlite3_errmsg(handle)), false) }
         }
         _ = run(

@@ -56,6 +56,19 @@ enum OutboxTables {
         "CREATE INDEX outbox_urgent ON outbox (due_at) WHERE state = 'urgent'",
     ]
 
+    /// The kind of each event, and the number of the transaction that it is about.
+    static func subjects(_ dialect: SQLDialect) -> [String] {
+        func member(_ name: String) -> String { dialect.member(name, of: "event") }
+        return [
+            "ALTER TABLE outbox ADD COLUMN kind \(dialect.text)", "ALTER TABLE outbox ADD COLUMN identifier_id BIGINT",
+            """
+            UPDATE outbox SET kind = \(member("kind")), identifier_id = (
+                SELECT id FROM identifiers WHERE environment = \(member("environment"))
+                    AND bundle_id = \(member("bundle_id")) AND transaction_id = \(member("transaction_id")))
+            """,
+        ]
+    }
+
     static let urgentOfAccount = [
         "CREATE INDEX outbox_urgent_of_account ON outbox (account, sequence) WHERE state = 'urgent'"
     ]

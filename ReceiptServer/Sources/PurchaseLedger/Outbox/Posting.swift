@@ -68,12 +68,17 @@ struct Posting {
         let rows = events.map { event -> [SQLValue] in
             // A request for a refund waits for no other event: Apple asks for an answer within hours.
             let isUrgent = event.kind == .refundRequested
-            return [
-                .text(event.id), .text(event.account), .integer(event.sequence), .text(event.json), SQLValue(now),
-                .text(isUrgent ? "urgent" : "pending"), .integer(0), isUrgent ? SQLValue(due) : .null,
+            let values: [SQLValue] = [
+                .text(event.id), .text(event.account), .integer(event.sequence), .text(event.kind.rawValue),
+                .text(event.json), SQLValue(now), .text(isUrgent ? "urgent" : "pending"), .integer(0),
+                isUrgent ? SQLValue(due) : .null,
             ]
+            let key = TransactionKey(
+                environment: event.environment, bundleID: event.bundleID, transactionID: event.transactionID)
+            return key.columns + values
         }
-        return SQLInsertion("outbox (id, account, sequence, event, made_at, state, attempts, due_at)").statements(rows)
+        let columns = "identifier_id, id, account, sequence, kind, event, made_at, state, attempts, due_at"
+        return SQLInsertion("outbox (\(columns))", ofTransactions: true).statements(rows)
     }
 }
 

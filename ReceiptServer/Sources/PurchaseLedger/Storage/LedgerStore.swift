@@ -189,6 +189,14 @@ struct SQLDialect: Sendable {
     /// 1970.
     let eventDatesAsText: String
 
+    /// Returns the text of a member of the JSON object in a column. PostgreSQL can't read an object with a NUL in any
+    /// text: the member is NULL.
+    func member(_ name: String, of column: String) -> String {
+        isServer
+            ? "(CASE WHEN strpos(\(column), '\\u0000') = 0 THEN \(column)::json END ->> '\(name)')"
+            : "json_extract(\(column), '$.\(name)')"
+    }
+
     /// Returns the right side of a comparison that tests whether a column is one of several values.
     func oneOf(_ parameter: String, _ count: Int) -> String {
         count > maximumSingleCount ? "\(arrayBegin)\(parameter)\(arrayEnd)" : "= \(parameter)"

@@ -96,6 +96,7 @@ enum Schema {
             ],
             [Change(adding: "evidence.identifier_id", IdentifierTables.evidence(dialect))],
             [Change(adding: "grants.identifier_id", IdentifierTables.grants(dialect))],
+            [Change(adding: "outbox.identifier_id", OutboxTables.subjects(dialect))],
         ]
     }
 

@@ -92,14 +92,3 @@ extension SQLConnection {
             ])
     }
 }
-
-extension EventFact {
-    /// Returns a pattern for `LIKE … ESCAPE '!'` that matches the events of a transaction, and possibly others.
-    static func pattern(_ transactionID: String) throws(LedgerError) -> String {
-        let json = try StoredJSON.encode(["transaction_id": transactionID])
-        let escaped = json.utf8.dropFirst().dropLast().flatMap {
-            "!%_".utf8.contains($0) ? [UInt8(ascii: "!"), $0] : [$0]
-        }
-        return "%" + String(decoding: escaped, as: UTF8.self) + "%"
-    }
-}

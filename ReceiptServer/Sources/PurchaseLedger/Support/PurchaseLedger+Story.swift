@@ -150,9 +150,8 @@ private struct StoryReader {
             for key in granted {
                 // An account's events have an index, but a transaction's don't.
                 story.events += try connection.events(
-                    "WHERE account = $1 AND event LIKE $2 ESCAPE '!'",
-                    [.text(account.string), .text(EventFact.pattern(key.transactionID.string))]
-                ).filter { $0.name.key == key }
+                    "WHERE identifier_id = \(TransactionKey.id) AND account = $4", key.columns + [.text(account.string)]
+                )
             }
         }
         story.events.sort { ($0.madeAt, $0.sequence) > ($1.madeAt, $1.sequence) }
