@@ -5,13 +5,13 @@ import Testing
 
 /// A ledger in memory beside the model of R1 to R15 without orders: each request goes to both.
 struct ComparedLedger {
-    private(set) var ledger: MemoryLedger
-    private(set) var model: OrdersModel
+    private var ledger: MemoryLedger
+    private var model: OrdersModel
     /// The notifications that arrived. One that is repeated changes nothing.
-    private(set) var recorded: Set<String> = []
+    private var recorded: Set<String> = []
     private var hasForgotten = false
-    /// What names the history.
-    let words: Comment
+    /// What a failure says, to repeat the history.
+    private let words: Comment
 
     init(_ ledger: MemoryLedger, _ words: Comment) {
         (self.ledger, self.words) = (ledger, words)

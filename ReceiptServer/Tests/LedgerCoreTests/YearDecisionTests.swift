@@ -56,7 +56,7 @@ import Testing
         private var charges: [PurchaseHistory.Subscription: Instant] = [:]
         private var now = day(0)
         private var clockError = Duration.zero
-        /// How far notifications were sent, and those that did not arrive.
+        /// Apple sent all notifications up to this date. Some did not arrive.
         private var sentThrough = day(-1)
         private var sent: [VerifiedNotification] = []
 
@@ -80,7 +80,7 @@ import Testing
 
         mutating func run() throws {
             while now < day(365) {
-                try pass(random(0...2))
+                pass(random(0...2))
                 if chance(60) { try live() }
                 try notify(losing: 25)
                 if chance(10) { sweep() }
@@ -104,9 +104,11 @@ import Testing
 
         // MARK: The App Store
 
-        private mutating func pass(_ duration: Duration) throws {
+        private mutating func pass(_ duration: Duration) {
             let end = now + duration
-            while let (subscription, date) = charges.min(by: { ($0.value, $0.key.id) < ($1.value, $1.key.id) }),
+            while let (subscription, date) = charges.min(by: {
+                ($0.value, $0.key.originalTransactionID) < ($1.value, $1.key.originalTransactionID)
+            }),
                 date <= end
             {
                 now = max(now, date)
@@ -225,8 +227,8 @@ import Testing
         private mutating func operate() {
             switch Int.random(in: 0..<100, using: &generator) {
             case 0..<10:
-                clockError =
-                    [.zero, .seconds(-900), .seconds(900), .seconds(-86_400)][Int.random(in: 0..<4, using: &generator)]
+                let errors: [Duration] = [.zero, .seconds(-900), .seconds(900), .seconds(-86_400)]
+                clockError = errors.randomElement(using: &generator) ?? .zero
             case 10..<13:
                 backUp = both.copy()
                 actsSinceBackUp = []
@@ -243,8 +245,4 @@ import Testing
             }
         }
     }
-}
-
-extension PurchaseHistory.Subscription {
-    fileprivate var id: String { originalTransactionID }
 }

@@ -77,8 +77,10 @@ struct Posting {
                 environment: event.environment, bundleID: event.bundleID, transactionID: event.transactionID)
             return key.columns + values
         }
-        let columns = "identifier_id, id, account, sequence, kind, event, made_at, state, attempts, due_at"
-        return SQLInsertion("outbox (\(columns))", ofTransactions: true).statements(rows)
+        return SQLInsertion(
+            "outbox (identifier_id, id, account, sequence, kind, event, made_at, state, attempts, due_at)",
+            ofTransactions: true
+        ).statements(rows)
     }
 }
 

@@ -20,7 +20,8 @@ enum Schema {
     }
 
     /// Returns the statements that upgrade to each version from the previous one. From version 3 to 11, each
-    /// creates the indexes of large tables, which takes long, before it locks grants. Later ones copy large tables.
+    /// creates the indexes of large tables, which takes long, before it locks grants. Later ones copy large tables, or
+    /// change each event.
     static func versions(_ dialect: SQLDialect) -> [[String]] {
         finished(dialect) + changes(dialect).map { $0.filter(\.isAddition).flatMap(\.statements) }
     }
