@@ -135,9 +135,9 @@ package final class Reconciler: Sendable {
         var dates = [wakes]
         if taken.isBudgetSpent {
             dates.append(Self.nextHour(after: now))
-            dates.append(try ledger.nextInquiryDate(about: apple.app, isUrgent: true))
+            dates.append(try ledger.nextInquiryDate(about: apple.app, isUrgent: true, at: now))
         } else {
-            dates.append(try ledger.nextInquiryDate(about: apple.app))
+            dates.append(try ledger.nextInquiryDate(about: apple.app, at: now))
         }
         let known = dates.compactMap(\.self)
         // Inquiries that are already due wait for something else: an endpoint that is paused, or the budget.

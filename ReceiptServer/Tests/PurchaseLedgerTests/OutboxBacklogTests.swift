@@ -57,16 +57,29 @@ import Testing
         try place.withLedger { ledger in
             try fill(ledger, count)
             let dialect = try ledger.store.read { (connection) throws(LedgerError) in connection.dialect }
+            let (accounts, urgent) = (LeasedQueue.accounts, LeasedQueue.urgentEvents)
             let statements = [
-                OutboxQuery.due(newestFirst: true, dialect), OutboxQuery.due(newestFirst: false, dialect),
-                OutboxQuery.late(dialect), OutboxQuery.first, OutboxQuery.oldest("pending", limit: 1),
-                OutboxQuery.oldest("pending", limit: 100), OutboxQuery.oldest("dead", limit: 100), OutboxQuery.old,
+                accounts.due("account", limit: 16, at: day(98), lock: dialect.skippingRowLock),
+                accounts.due("account", isNewestFirst: true, limit: 16, at: day(98), lock: dialect.skippingRowLock),
+                accounts.due(after: day(98), limit: 16, lock: dialect.skippingRowLock),
+                urgent.due("id", limit: 16, at: day(98), lock: dialect.skippingRowLock),
+                urgent.due(after: day(98), limit: 16, lock: dialect.skippingRowLock),
+                SQLStatement(OutboxQuery.first, [.text("old")]), SQLStatement(OutboxQuery.old, [SQLValue(day(98))]),
+                SQLStatement(OutboxQuery.oldest("pending", limit: 1)),
+                SQLStatement(OutboxQuery.oldest("pending", limit: 100)),
+                SQLStatement(OutboxQuery.oldest("dead", limit: 100)),
             ]
             for statement in statements {
                 // EXPLAIN needs values instead of parameters.
-                var text = statement.replacingOccurrences(of: "account = $1", with: "account = 'old'")
-                for (parameter, value) in [("$1", "\(day(98).millisecondsSince1970)"), ("$2", "16")] {
-                    text = text.replacingOccurrences(of: parameter, with: value)
+                var text = statement.text
+                for (index, value) in statement.parameters.enumerated() {
+                    let literal =
+                        switch value {
+                        case .integer(let integer): "\(integer)"
+                        case .text(let text): "'\(text)'"
+                        default: "NULL"
+                        }
+                    text = text.replacingOccurrences(of: "$\(index + 1)", with: literal)
                 }
                 let explain = (place == .sqlite ? "EXPLAIN QUERY PLAN " : "EXPLAIN ") + text
                 let rows = try ledger.store.write { (connection) throws(LedgerError) in try connection.run(explain) }

@@ -87,7 +87,7 @@ import Testing
         }
         for inquiry in taken.inquiries { try ledger.finish(inquiry, .failed("no-answer"), at: day(210)) }
         _ = try ledger.takeRequest(about: app, priority: 0, requestsPerHour: 100, at: day(210))
-        _ = try ledger.nextInquiryDate(about: app)
+        _ = try ledger.nextInquiryDate(about: app, at: day(210))
         _ = try ledger.openInquiryCount(about: app, at: day(210))
         _ = try ledger.isRelated(["0"], to: coins.transactionID, in: app)
         _ = try ledger.isRefundable(coins.transactionID, in: app, at: day(210))

@@ -90,52 +90,30 @@ extension PurchaseLedger {
                 try decide(&checkpoint, cursor)
             }
             if start.restarts {
-                try connection.write(
-                    """
-                    UPDATE questions SET cursor = NULL, leased_until = 0
-                    WHERE environment = $1 AND bundle_id = $2 AND kind = $3 AND subject = $4
-                    """, everything)
+                try connection.write(LeasedQueue.inquiries.release(everything, "cursor = NULL"))
             }
             if start.isUrgent {
                 try connection.write(
-                    """
-                    UPDATE questions SET priority = 0, due_at = $5, attempts = 0, state = 'pending'
-                    WHERE environment = $1 AND bundle_id = $2 AND kind = $3 AND subject = $4
-                    """, everything + [SQLValue(now)])
+                    LeasedQueue.inquiries.update(
+                        everything, "priority = 0, due_at = $5, attempts = 0, state = 'pending'", [SQLValue(now)]))
             }
             return result
         }
     }
 
-    /// Makes due what a clock that was ahead has postponed, and ends the leases that it set.
+    /// Makes due what a clock that was ahead has postponed.
     func mendDates(of app: AskedApp, at now: Instant) throws(LedgerError) {
         let later = Duration.seconds(3600)
         try store.write { (connection) throws(LedgerError) in
             for range in HistoryRange.allCases {
                 try connection.write(
-                    """
-                    UPDATE questions SET due_at = $5, leased_until = 0
-                    WHERE environment = $1 AND bundle_id = $2 AND kind = $3 AND subject = $4
-                        AND (leased_until > $6 OR due_at > CASE WHEN attempts = 0 THEN CAST($7 AS BIGINT)
-                            ELSE CAST($8 AS BIGINT) END)
-                    """,
-                    Self.historyKey(app, range) + [
-                        SQLValue(now), SQLValue(now + Self.inquiryLease + later),
-                        SQLValue(now + range.interval + later),
-                        SQLValue(now + HistoryRange.longestPause + later),
-                    ])
-            }
-            for (priority, kind) in Self.queues where kind != .history {
-                try connection.write(
-                    """
-                    UPDATE questions SET leased_until = 0
-                    WHERE environment = $1 AND bundle_id = $2 AND priority = $3 AND kind = $4 AND state = 'pending'
-                        AND due_at <= $5 AND leased_until > $6
-                    """,
-                    app.columns + [
-                        .integer(priority), .text(kind.rawValue), SQLValue(now),
-                        SQLValue(now + Self.inquiryLease + later),
-                    ])
+                    LeasedQueue.inquiries.release(
+                        Self.historyKey(app, range), "due_at = $5",
+                        if: "due_at > CASE WHEN attempts = 0 THEN CAST($6 AS BIGINT) ELSE CAST($7 AS BIGINT) END",
+                        [
+                            SQLValue(now), SQLValue(now + range.interval + later),
+                            SQLValue(now + HistoryRange.longestPause + later),
+                        ]))
             }
         }
     }
@@ -157,13 +135,13 @@ extension PurchaseLedger {
         advanced.leasedUntil = max(now + Self.inquiryLease, inquiry.leasedUntil + .milliseconds(1))
         return try store.write { [advanced] (connection) throws(LedgerError) in
             var budget = try connection.lockBudget(of: inquiry.app, requestsPerHour, at: now)
-            let rows = try connection.run(
-                """
-                UPDATE questions SET cursor = $6, leased_until = $7, attempts = 0 WHERE environment = $1
-                    AND bundle_id = $2 AND kind = $3 AND subject = $4 AND leased_until = $5 RETURNING 1
-                """,
-                inquiry.key + [SQLValue(inquiry.leasedUntil), .text(cursor), SQLValue(advanced.leasedUntil)])
-            guard !rows.isEmpty else { return nil }
+            let queue = LeasedQueue.inquiries
+            let changed = try connection.run([
+                queue.update(
+                    inquiry.key, "cursor = $6, leased_until = $7, attempts = 0", if: queue.isHeld,
+                    [SQLValue(inquiry.leasedUntil), .text(cursor), SQLValue(advanced.leasedUntil)])
+            ])
+            guard !changed[0].isEmpty else { return nil }
             guard budget.free(Int64(inquiry.priority)) > 0 else { return (advanced, false) }
             budget.spend(Int64(inquiry.priority))
             try connection.write(budget)

@@ -1,6 +1,13 @@
 package import AppStoreReceipt
 import StrictText
 
+extension LeasedQueue {
+    /// The inquiries of an app, by priority and kind.
+    static let inquiries = LeasedQueue(
+        table: "questions", key: ["environment", "bundle_id", "kind", "subject"],
+        lane: ["environment", "bundle_id", "priority", "kind"], condition: "state = 'pending'")
+}
+
 /// The queue of inquiries, which several servers can share.
 extension PurchaseLedger {
     /// The time that a server has for one request. After that, another server assumes a crash and takes over.
@@ -10,10 +17,14 @@ extension PurchaseLedger {
     /// The maximum number of inquiries to count.
     private static let maximumCounted = 10_000
     /// The kinds of inquiries in the queue, by priority.
-    static let queues: [(priority: Int64, kind: Inquiry.Kind)] = [
+    private static let lanes: [(priority: Int64, kind: Inquiry.Kind)] = [
         (0, .history), (2, .statuses), (3, .history), (3, .transaction), (4, .transaction), (5, .transaction),
         (6, .refunds),
     ]
+
+    private static func lane(_ app: AskedApp, _ priority: Int64, _ kind: Inquiry.Kind) -> [SQLValue] {
+        app.columns + [.integer(priority), .text(kind.rawValue)]
+    }
 
     /// The inquiries taken from the queue.
     package struct TakenInquiries: Sendable {
@@ -33,36 +44,29 @@ extension PurchaseLedger {
     package func takeInquiries(
         about app: AskedApp, of kinds: Set<Inquiry.Kind>, limit: Int, requestsPerHour: Int, at now: Instant
     ) throws(LedgerError) -> TakenInquiries {
-        let queues = Self.queues.filter { kinds.contains($0.kind) }
-        // Most checks find nothing, and need no lock.
-        let isDue = try store.read { (connection) throws(LedgerError) in
-            try connection.run(
-                queues.map { QueueStatement.due($0.priority, $0.kind, app, limit: 1, at: now, lock: "") }
-            ).contains { !$0.isEmpty }
+        let lanes = Self.lanes.filter { kinds.contains($0.kind) }
+        func isDue(_ lanes: [(priority: Int64, kind: Inquiry.Kind)]) -> [SQLStatement] {
+            lanes.map { LeasedQueue.inquiries.due("1", in: Self.lane(app, $0.priority, $0.kind), limit: 1, at: now) }
         }
-        guard isDue else { return TakenInquiries() }
+        // Most checks find nothing, and need no lock.
+        let found = try store.read { (connection) throws(LedgerError) in try connection.run(isDue(lanes)) }
+        guard !found.allSatisfy(\.isEmpty) else { return TakenInquiries() }
         return try store.write { (connection) throws(LedgerError) in
             var budget = try connection.lockBudget(of: app, requestsPerHour, at: now)
             var taken = TakenInquiries()
-            for (priority, kind) in queues where taken.inquiries.count < limit {
-                let free = budget.free(priority)
-                let wanted = limit - taken.inquiries.count
-                let statement = QueueStatement.due(
-                    priority, kind, app, limit: max(min(wanted, free), 1), at: now,
-                    lock: connection.dialect.skippingRowLock)
-                let rows = try connection.run([statement])[0]
-                if free <= 0 {
-                    if !rows.isEmpty { taken.isBudgetSpent = true }
+            for (priority, kind) in lanes where taken.inquiries.count < limit {
+                let count = min(limit - taken.inquiries.count, budget.free(priority))
+                guard count > 0 else {
+                    if try !connection.run(isDue([(priority, kind)]))[0].isEmpty { taken.isBudgetSpent = true }
                     continue
                 }
-                for row in rows {
+                let end = now + Self.inquiryLease
+                for row in try connection.take(
+                    Inquiry.columns, from: .inquiries, in: Self.lane(app, priority, kind), limit: count, until: end,
+                    at: now)
+                {
                     var inquiry = try Inquiry(row)
-                    inquiry.leasedUntil = now + Self.inquiryLease
-                    try connection.write(
-                        """
-                        UPDATE questions SET leased_until = $5
-                        WHERE environment = $1 AND bundle_id = $2 AND kind = $3 AND subject = $4
-                        """, inquiry.key + [SQLValue(inquiry.leasedUntil)])
+                    inquiry.leasedUntil = end
                     taken.inquiries.append(inquiry)
                     budget.spend(priority)
                 }
@@ -90,12 +94,15 @@ extension PurchaseLedger {
     /// Returns the earliest date when an inquiry can be taken, or `nil` if there is none.
     ///
     /// - Parameter isUrgent: Whether to consider only inquiries that can use the whole budget.
-    package func nextInquiryDate(about app: AskedApp, isUrgent: Bool = false) throws(LedgerError) -> Instant? {
-        let queues = Self.queues.filter { !isUrgent || $0.priority < Inquiry.lowPriority }
+    package func nextInquiryDate(
+        about app: AskedApp, isUrgent: Bool = false, at now: Instant
+    ) throws(LedgerError) -> Instant? {
+        let lanes = Self.lanes.filter { !isUrgent || $0.priority < Inquiry.lowPriority }
         return try store.read { (connection) throws(LedgerError) in
-            let answers = try connection.run(queues.map { QueueStatement.next($0.priority, $0.kind, app) })
+            let answers = try connection.run(
+                lanes.map { LeasedQueue.inquiries.dates(in: Self.lane(app, $0.priority, $0.kind)) })
             var dates: [Instant] = []
-            for row in answers.joined() { dates.append(max(try row.date(0), try row.date(1))) }
+            for row in answers.joined() { dates.append(try LeasedQueue.inquiries.date(row, at: now)) }
             return dates.min()
         }
     }
@@ -141,40 +148,39 @@ extension PurchaseLedger {
         _ inquiry: Inquiry, _ result: InquiryResult, isUnspent: Bool = false, at now: Instant,
         changingCheckpoint change: ((inout HistoryCheckpoint) -> Void)? = nil
     ) throws(LedgerError) {
-        let mine = """
-            WHERE environment = $1 AND bundle_id = $2 AND kind = $3 AND subject = $4 AND leased_until = $5
-            """
-        let key = inquiry.key + [SQLValue(inquiry.leasedUntil)]
+        let queue = LeasedQueue.inquiries
+        func release(_ changes: String? = nil, _ values: [SQLValue] = []) -> SQLStatement {
+            queue.release(inquiry.key, changes, if: queue.isHeld, [SQLValue(inquiry.leasedUntil)] + values)
+        }
         try store.write { (connection) throws(LedgerError) in
             if isUnspent { try connection.giveBack(inquiry, at: now) }
             switch result {
             case .ended:
                 // Keep it if it was rescheduled meanwhile.
-                try connection.write("DELETE FROM questions \(mine) AND due_at <= $6", key + [SQLValue(inquiry.dueAt)])
-                try connection.write("UPDATE questions SET leased_until = 0 \(mine)", key)
+                try connection.write(
+                    queue.remove(
+                        inquiry.key, if: queue.isHeld + " AND due_at <= $6",
+                        [SQLValue(inquiry.leasedUntil), SQLValue(inquiry.dueAt)]))
+                try connection.write(release())
             case .again(let date, let attempts, let failure):
                 try connection.write(
-                    """
-                    UPDATE questions SET leased_until = 0, attempts = $6, failure = $7,
-                        due_at = CASE WHEN due_at > $8 THEN due_at ELSE $9 END \(mine)
-                    """, key + [.integer(attempts), SQLValue(failure), SQLValue(inquiry.dueAt), SQLValue(date)])
+                    release(
+                        "attempts = $6, failure = $7, due_at = CASE WHEN due_at > $8 THEN due_at ELSE $9 END",
+                        [.integer(attempts), SQLValue(failure), SQLValue(inquiry.dueAt), SQLValue(date)]))
             case .goesOn(let date, let cursor, let attempts, let failure, let priority):
-                let rows = try connection.run(
-                    """
-                    UPDATE questions SET leased_until = 0, due_at = $6, cursor = $7, attempts = $8, failure = $9,
-                        priority = COALESCE($10, priority) \(mine) RETURNING 1
-                    """,
-                    key + [
-                        SQLValue(date), SQLValue(cursor), .integer(attempts), SQLValue(failure),
-                        priority.map { .integer(Int64($0)) } ?? .null,
-                    ])
-                if let change, !rows.isEmpty { try connection.changeCheckpoint(of: inquiry.app, change) }
+                let released = try connection.run([
+                    release(
+                        "due_at = $6, cursor = $7, attempts = $8, failure = $9, priority = COALESCE($10, priority)",
+                        [
+                            SQLValue(date), SQLValue(cursor), .integer(attempts), SQLValue(failure),
+                            priority.map { .integer(Int64($0)) } ?? .null,
+                        ])
+                ])
+                if let change, !released[0].isEmpty { try connection.changeCheckpoint(of: inquiry.app, change) }
             case .failed(let failure):
-                try connection.write(
-                    "UPDATE questions SET leased_until = 0, state = 'failed', failure = $6 \(mine)",
-                    key + [.text(failure)])
+                try connection.write(release("state = 'failed', failure = $6", [.text(failure)]))
             case .unknown:
-                try connection.write("UPDATE questions SET leased_until = 0, state = 'unknown' \(mine)", key)
+                try connection.write(release("state = 'unknown'"))
             }
         }
     }
@@ -226,12 +232,15 @@ extension PurchaseLedger {
         return try store.read { (connection) throws(LedgerError) in
             try apps.map { (app) throws(LedgerError) in
                 var counts = InquiryCounts(app: app)
-                for (priority, kind) in Self.queues {
-                    let found = QueueStatement.count(priority, kind, app, limit: Self.maximumCounted)
+                for (priority, kind) in Self.lanes {
+                    let lane = Self.lane(app, priority, kind)
+                    let rows = try connection.run([
+                        LeasedQueue.inquiries.count(in: lane, limit: Self.maximumCounted),
+                        LeasedQueue.inquiries.dates(in: lane),
+                    ])
                     let number = Int(priority)
-                    counts.pending[number, default: 0] += Int(try connection.run([found])[0].first?.integer(0) ?? 0)
-                    let next = QueueStatement.next(priority, kind, app)
-                    if let row = try connection.run([next])[0].first {
+                    counts.pending[number, default: 0] += Int(try rows[0].first?.integer(0) ?? 0)
+                    if let row = rows[1].first {
                         counts.oldest[number] = min(try row.date(0), counts.oldest[number] ?? .distantFuture)
                     }
                 }
@@ -269,7 +278,7 @@ extension PurchaseLedger {
                 "DELETE FROM budgets WHERE environment = $1 AND bundle_id = $2 AND hour < $3",
                 app.columns + [.integer(RequestBudget.hour(of: now) - 48)])
             var count = 0
-            for (priority, kind) in Self.queues where priority >= 5 {
+            for (priority, kind) in Self.lanes where priority >= 5 {
                 count += try connection.run(
                     """
                     DELETE FROM questions WHERE environment = $1 AND bundle_id = $2 AND kind = $4 AND subject IN (
@@ -284,39 +293,5 @@ extension PurchaseLedger {
             }
             return count
         }
-    }
-}
-
-/// The queries for the queue. Each uses the index `questions_due`.
-private enum QueueStatement {
-    static func due(
-        _ priority: Int64, _ kind: Inquiry.Kind, _ app: AskedApp, limit: Int, at now: Instant, lock: String
-    ) -> SQLStatement {
-        SQLStatement(
-            """
-            SELECT \(Inquiry.columns) FROM questions
-            WHERE environment = $1 AND bundle_id = $2 AND priority = $3 AND kind = $4 AND state = 'pending'
-                AND due_at <= $5 AND leased_until <= $5 ORDER BY due_at LIMIT $6\(lock)
-            """,
-            app.columns + [.integer(priority), .text(kind.rawValue), SQLValue(now), .integer(Int64(limit))])
-    }
-
-    /// Selects the dates from which inquiries can be taken, for a few that are due first. Leased ones come later.
-    static func next(_ priority: Int64, _ kind: Inquiry.Kind, _ app: AskedApp) -> SQLStatement {
-        SQLStatement(
-            """
-            SELECT due_at, leased_until FROM questions
-            WHERE environment = $1 AND bundle_id = $2 AND priority = $3 AND kind = $4 AND state = 'pending'
-            ORDER BY due_at LIMIT 16
-            """, app.columns + [.integer(priority), .text(kind.rawValue)])
-    }
-
-    static func count(_ priority: Int64, _ kind: Inquiry.Kind, _ app: AskedApp, limit: Int) -> SQLStatement {
-        SQLStatement(
-            """
-            SELECT COUNT(*) FROM (SELECT 1 FROM questions
-                WHERE environment = $1 AND bundle_id = $2 AND priority = $3 AND kind = $4 AND state = 'pending'
-                LIMIT $5) AS found
-            """, app.columns + [.integer(priority), .text(kind.rawValue), .integer(Int64(limit))])
     }
 }

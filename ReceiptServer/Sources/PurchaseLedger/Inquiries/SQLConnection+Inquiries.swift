@@ -88,11 +88,10 @@ extension SQLConnection {
                 confirmed_at = COALESCE(confirmations.confirmed_at, excluded.confirmed_at), unknown_since = NULL
             """, key.columns + [SQLValue(now)])
         // An inquiry that is under way is finished by its holder.
+        let inquiry =
+            AskedApp(key).columns + [.text(Inquiry.Kind.transaction.rawValue), .text(key.transactionID.string)]
         try write(
-            """
-            DELETE FROM questions WHERE environment = $1 AND bundle_id = $2 AND kind = 'transaction' AND subject = $3
-                AND leased_until <= $4
-            """, key.columns + [SQLValue(surroundings.leaseDate(now))])
+            LeasedQueue.inquiries.remove(inquiry, if: "leased_until <= $5", [SQLValue(surroundings.leaseDate(now))]))
     }
 }
 

@@ -21,8 +21,8 @@ enum OutboxTables {
     static func dueAccounts(_ dialect: SQLDialect) -> [String] {
         [
             dialect.eventDatesAsText,
-            // The date when the first pending event of an account is due, or when its lease ends; NULL if there is
-            // none. With it, finding what is due reads no other events.
+            // The date when the first pending event of an account is due; NULL if there is none. With it, finding what
+            // is due reads no other events.
             "ALTER TABLE accounts ADD COLUMN due_at BIGINT",
             """
             UPDATE accounts SET due_at = (
@@ -50,7 +50,7 @@ enum OutboxTables {
         """
     ]
 
-    /// When an `urgent` event, which waits for no other, is due, or when its lease ends.
+    /// When an `urgent` event, which waits for no other, is due.
     static let urgent = [
         "ALTER TABLE outbox ADD COLUMN due_at BIGINT",
         "CREATE INDEX outbox_urgent ON outbox (due_at) WHERE state = 'urgent'",
@@ -68,6 +68,14 @@ enum OutboxTables {
             """,
         ]
     }
+
+    /// The leases of accounts and of urgent events, apart from when they are due, and the date at which the backend
+    /// acknowledged an event.
+    static let leases = [
+        "ALTER TABLE accounts ADD COLUMN leased_until BIGINT NOT NULL DEFAULT 0",
+        "ALTER TABLE outbox ADD COLUMN leased_until BIGINT NOT NULL DEFAULT 0",
+        "ALTER TABLE outbox ADD COLUMN delivered_at BIGINT",
+    ]
 
     static let urgentOfAccount = [
         "CREATE INDEX outbox_urgent_of_account ON outbox (account, sequence) WHERE state = 'urgent'"

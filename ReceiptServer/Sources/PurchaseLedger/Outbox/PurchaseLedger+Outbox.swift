@@ -21,35 +21,34 @@ struct OutgoingEvent: Sendable {
     var isUrgent = false
 }
 
+extension OutgoingEvent {
+    fileprivate init(_ row: SQLRow, of account: String, isUrgent: Bool = false) throws(LedgerError) {
+        self.init(
+            id: try row.text("id"), account: account, event: try row.text("event"),
+            attempts: try row.integer("attempts"), isUrgent: isUrgent)
+    }
+}
+
+extension LeasedQueue {
+    /// The accounts with events to deliver, one after the other.
+    static let accounts = LeasedQueue(table: "accounts", key: ["account"], condition: "due_at IS NOT NULL")
+    /// The events that wait for no other: of each account, at most the first.
+    static let urgentEvents = LeasedQueue(
+        table: "outbox", key: ["id"],
+        condition: """
+            state = 'urgent' AND NOT EXISTS (SELECT 1 FROM outbox AS earlier WHERE earlier.state = 'urgent'
+                AND earlier.account = outbox.account AND earlier.sequence < outbox.sequence)
+            """)
+}
+
 /// The queries for events. Each uses an index, however many events there are.
 enum OutboxQuery {
-    /// The accounts whose first pending event is due at `$1`, up to `$2` of them.
-    static func due(newestFirst: Bool, _ dialect: SQLDialect) -> String {
-        "SELECT account FROM accounts WHERE due_at <= $1 ORDER BY due_at\(newestFirst ? " DESC" : "") LIMIT $2"
-            + dialect.skippingRowLock
-    }
-
-    /// The accounts whose event is due later than `$1`.
-    static func late(_ dialect: SQLDialect) -> String {
-        "SELECT account FROM accounts WHERE due_at > $1 ORDER BY due_at DESC LIMIT 100" + dialect.skippingRowLock
-    }
-
     /// The first pending event of the account `$1`, and when the first urgent one is due if it comes before that.
     static let first = """
         SELECT id, event, attempts, (SELECT urgent.due_at FROM outbox AS urgent WHERE urgent.state = 'urgent'
             AND urgent.account = $1 AND urgent.sequence < outbox.sequence ORDER BY urgent.sequence LIMIT 1) AS urgent_at
         FROM outbox WHERE account = $1 AND state = 'pending' ORDER BY sequence LIMIT 1
         """
-
-    /// Up to `$2` urgent events that are due at `$1` or due later than `$3`: of each account, at most the first.
-    static func urgent(_ dialect: SQLDialect) -> String {
-        """
-        SELECT id, account, event, attempts FROM outbox WHERE state = 'urgent' AND (due_at <= $1 OR due_at > $3)
-            AND NOT EXISTS (SELECT 1 FROM outbox AS earlier WHERE earlier.state = 'urgent'
-                AND earlier.account = outbox.account AND earlier.sequence < outbox.sequence)
-        ORDER BY due_at LIMIT $2
-        """ + dialect.skippingRowLock
-    }
 
     /// The dates of the oldest events in a state, up to `limit` of them.
     static func oldest(_ state: String, limit: Int) -> String {
@@ -78,44 +77,31 @@ extension PurchaseLedger {
     func takeEvents(
         limit: Int, lease: Duration, isNewestFirst: Bool = false, at now: Instant
     ) throws(LedgerError) -> [OutgoingEvent] {
-        try store.write { (connection) throws(LedgerError) in
-            // No event waits this long: the clock was ahead when the date was written, by more than five minutes.
-            let bound = now + Self.maximumDelay + .seconds(300)
-            for row in try connection.run(OutboxQuery.late(connection.dialect), [SQLValue(bound)]) {
-                try connection.setDue(now, row.text(0))
-            }
+        let end = now + lease
+        return try store.write { (connection) throws(LedgerError) in
+            for queue in [LeasedQueue.accounts, .urgentEvents] { try connection.mendDates(of: queue, at: now) }
             var events: [OutgoingEvent] = []
-            let urgent = OutboxQuery.urgent(connection.dialect)
-            for row in try connection.run(urgent, [SQLValue(now), .integer(Int64(limit)), SQLValue(bound)]) {
-                let id = try row.text("id")
-                try connection.run("UPDATE outbox SET due_at = $2 WHERE id = $1", [.text(id), SQLValue(now + lease)])
-                events.append(
-                    OutgoingEvent(
-                        id: id, account: try row.text("account"), event: try row.text("event"),
-                        attempts: try row.integer("attempts"), isUrgent: true))
-            }
-            let urgentCount = events.count
-            let rest = limit - urgentCount
+            let urgent = try connection.take(
+                "id, account, event, attempts", from: .urgentEvents, limit: limit, until: end, at: now)
+            for row in urgent { events.append(try OutgoingEvent(row, of: row.text("account"), isUrgent: true)) }
+            let rest = limit - urgent.count
             for (isNewest, count) in [(isNewestFirst, (rest + 1) / 2), (!isNewestFirst, rest)] {
-                let due = OutboxQuery.due(newestFirst: isNewest, connection.dialect)
-                let missing = count - (events.count - urgentCount)
-                for row in try connection.run(due, [SQLValue(now), .integer(Int64(missing))]) {
-                    let account = try row.text(0)
+                let missing = count - (events.count - urgent.count)
+                for row in try connection.take(
+                    "account", from: .accounts, isNewestFirst: isNewest, limit: missing, until: end, at: now)
+                {
+                    let account = try row.text("account")
                     guard let first = try connection.run(OutboxQuery.first, [.text(account)]).first else {
-                        try connection.setDue(nil, account)
+                        try connection.release(account, dueAt: nil)
                         continue
                     }
                     // An urgent event overtakes others, and none overtakes it.
                     if let date = try first.optionalDate("urgent_at") {
                         // One that failed is not tried again for a while. Others don't wait for this account.
-                        try connection.setDue(date > now + lease ? date : now + .seconds(1), account)
+                        try connection.release(account, dueAt: date > end ? date : now + .seconds(1))
                         continue
                     }
-                    try connection.setDue(now + lease, account)
-                    events.append(
-                        OutgoingEvent(
-                            id: try first.text("id"), account: account, event: try first.text("event"),
-                            attempts: try first.integer("attempts")))
+                    events.append(try OutgoingEvent(first, of: account))
                 }
             }
             return events
@@ -129,18 +115,16 @@ extension PurchaseLedger {
         let events = events.sorted { $0.account.utf8.lexicographicallyPrecedes($1.account.utf8) }
         try store.write { (connection) throws(LedgerError) in
             for event in events {
-                if event.isUrgent {
-                    try connection.run(
-                        "UPDATE outbox SET due_at = $2 WHERE id = $1 AND state = 'urgent' AND attempts = $3",
-                        [.text(event.id), SQLValue(now + lease), .integer(event.attempts)])
-                    continue
-                }
-                try connection.run(
-                    """
-                    UPDATE accounts SET due_at = $2 WHERE account = $1 AND due_at IS NOT NULL AND EXISTS (
-                        SELECT 1 FROM outbox WHERE id = $3 AND state = 'pending' AND attempts = $4)
-                    """,
-                    [.text(event.account), SQLValue(now + lease), .text(event.id), .integer(event.attempts)])
+                let statement =
+                    event.isUrgent
+                    ? LeasedQueue.urgentEvents.lease(
+                        [.text(event.id)], until: now + lease, if: "state = 'urgent' AND attempts = $3",
+                        [.integer(event.attempts)])
+                    : LeasedQueue.accounts.lease(
+                        [.text(event.account)], until: now + lease,
+                        if: "EXISTS (SELECT 1 FROM outbox WHERE id = $3 AND state = 'pending' AND attempts = $4)",
+                        [.text(event.id), .integer(event.attempts)])
+                try connection.write(statement)
             }
         }
     }
@@ -165,27 +149,28 @@ extension PurchaseLedger {
                 try connection.lock(event.account)
                 let changed = try connection.run(
                     """
-                    UPDATE outbox SET state = $2, attempts = $3, failure = $4, due_at = $6
+                    UPDATE outbox SET leased_until = 0, state = $2, attempts = $3, failure = $4, due_at = $6,
+                        delivered_at = $8
                     WHERE id = $1 AND state = $7 AND attempts = $5 RETURNING 1
                     """,
                     [
                         .text(event.id), .text(event.isUrgent && isPending ? "urgent" : state), .integer(attempts),
                         SQLValue(failure), .integer(event.attempts), event.isUrgent ? SQLValue(next) : .null,
-                        .text(event.isUrgent ? "urgent" : "pending"),
+                        .text(event.isUrgent ? "urgent" : "pending"), failure == nil ? SQLValue(now) : .null,
                     ])
                 // If nothing changed, another server took the event after the lease expired.
                 guard !changed.isEmpty, !event.isUrgent else { continue }
                 if isPending {
-                    try connection.setDue(next, event.account)
+                    try connection.release(event.account, dueAt: next)
                 } else {
                     // The next event is due at its own date, so that those of a backlog don't count as the newest.
-                    try connection.run(
-                        """
-                        UPDATE accounts SET due_at = (
-                            SELECT CASE WHEN made_at < $2 THEN made_at ELSE $2 END FROM outbox
-                            WHERE account = $1 AND state = 'pending' ORDER BY sequence LIMIT 1)
-                        WHERE account = $1
-                        """, [.text(event.account), SQLValue(now)])
+                    try connection.write(
+                        LeasedQueue.accounts.release(
+                            [.text(event.account)],
+                            """
+                            due_at = (SELECT CASE WHEN made_at < $2 THEN made_at ELSE $2 END FROM outbox
+                                WHERE account = $1 AND state = 'pending' ORDER BY sequence LIMIT 1)
+                            """, [SQLValue(now)]))
                 }
             }
         }
@@ -263,16 +248,15 @@ extension SQLConnection {
         let sent = try run(
             """
             UPDATE outbox SET state = CASE WHEN due_at IS NULL THEN 'pending' ELSE 'urgent' END, attempts = 0,
-                due_at = CASE WHEN due_at IS NULL THEN due_at ELSE $2 END
+                due_at = CASE WHEN due_at IS NULL THEN due_at ELSE $2 END, delivered_at = NULL
             WHERE id = $1 RETURNING state
             """, [.text(eventID), due])
         // If there is no row, the account was deleted meanwhile, with its events.
         guard let state = try sent.first?.text(0) else { throw notFound }
         guard state.hasSameBytes(as: "pending") else { return }
-        // If the account is due soon, an event may be on its way.
-        try run(
-            "UPDATE accounts SET due_at = $2 WHERE account = $1 AND (due_at IS NULL OR due_at > $3)",
-            [.text(account), due, SQLValue(surroundings.leaseDate(now) + PurchaseLedger.eventLease)])
+        try write(
+            LeasedQueue.accounts.update(
+                [.text(account)], "due_at = $2", if: "(due_at IS NULL OR due_at > $2)", [due]))
     }
 
     /// Locks the events of an account until the end of the transaction, so that no other transaction posts or takes
@@ -281,9 +265,18 @@ extension SQLConnection {
         try run("SELECT 1 FROM accounts WHERE account = $1" + dialect.rowLock, [.text(account)])
     }
 
-    /// Sets the date when the first pending event of an account is due, or `nil` if there is none.
-    fileprivate func setDue(_ date: Instant?, _ account: String) throws(LedgerError) {
-        try run(
-            "UPDATE accounts SET due_at = $2 WHERE account = $1", [.text(account), date.map { SQLValue($0) } ?? .null])
+    /// Lets other servers take the first pending event of an account at a date, or `nil` if there is none.
+    fileprivate func release(_ account: String, dueAt date: Instant?) throws(LedgerError) {
+        try write(
+            LeasedQueue.accounts.release(
+                [.text(account)], "due_at = $2", [date.map { SQLValue($0) } ?? .null]))
+    }
+
+    /// Makes due what a clock that was ahead has postponed. No event waits so long.
+    fileprivate func mendDates(of queue: LeasedQueue, at now: Instant) throws(LedgerError) {
+        let late = queue.due(after: now + LeasedQueue.longestDelay, limit: 100, lock: dialect.skippingRowLock)
+        for row in try run([late])[0] {
+            try write(queue.release([.text(row.text(0))], "due_at = $2", [SQLValue(now)]))
+        }
     }
 }

@@ -94,6 +94,8 @@ extension SQLConnection {
         try run([SQLStatement(statement, parameters)])[0]
     }
 
+    func write(_ statement: SQLStatement) throws(LedgerError) { try write(statement.text, statement.parameters) }
+
     /// Returns the rows of each query.
     func run(_ queries: [SQLQuery]) throws(LedgerError) -> [[SQLRow]] {
         var answers = try run(queries.flatMap(\.statements))[...]

@@ -20,8 +20,8 @@ enum Schema {
     }
 
     /// Returns the statements that upgrade to each version from the previous one. From version 3 to 11, each
-    /// creates the indexes of large tables, which takes long, before it locks grants. Later ones copy large tables, or
-    /// change each event.
+    /// creates the indexes of large tables, which takes long, before it locks grants. Later ones copy large tables,
+    /// change each event, or only add columns.
     static func versions(_ dialect: SQLDialect) -> [[String]] {
         finished(dialect) + changes(dialect).map { $0.filter(\.isAddition).flatMap(\.statements) }
     }
@@ -98,6 +98,7 @@ enum Schema {
             [Change(adding: "evidence.identifier_id", IdentifierTables.evidence(dialect))],
             [Change(adding: "grants.identifier_id", IdentifierTables.grants(dialect))],
             [Change(adding: "outbox.identifier_id", OutboxTables.subjects(dialect))],
+            [Change(adding: "accounts.leased_until", OutboxTables.leases)],
         ]
     }
 
