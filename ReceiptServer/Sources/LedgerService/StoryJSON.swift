@@ -137,6 +137,7 @@ extension JSONWriter {
         member("previous_quantity", fact.previousQuantity)
         member("seats", fact.seats)
         member("state", fact.state.rawValue)
+        member("delivered_at", fact.deliveredAt)
         member("attempts", fact.attempts)
         member("failure", fact.failure)
     }

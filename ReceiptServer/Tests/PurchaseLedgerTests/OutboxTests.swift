@@ -132,6 +132,43 @@ import TrialSupport
     }
 
     @Test(arguments: Place.available)
+    func `an event has the date at which the backend acknowledged it, until it is sent again`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            try redeem(ledger, ["anna"])
+            func deliver(_ failure: String?, at date: Instant) throws -> [Instant?] {
+                let events = try ledger.takeEvents(limit: 8, lease: .seconds(1), at: date)
+                try ledger.record(events.map { ($0, failure) }, maximumAttempts: 5, at: date)
+                return try dates()
+            }
+            func dates() throws -> [Instant?] {
+                try ledger.store.read { (connection) throws(LedgerError) in
+                    try connection.events("", []).map(\.deliveredAt)
+                }
+            }
+            let now = Instant.now
+            #expect(try deliver("status 500", at: now) == [nil])
+            #expect(try deliver(nil, at: now + .seconds(2)) == [now + .seconds(2)])
+            let id = try #require(try ledger.events().first).id
+            try ledger.sendAgain(eventID: id, at: now + .seconds(3))
+            #expect(try dates() == [nil])
+            #expect(try deliver(nil, at: now + .seconds(3)) == [now + .seconds(3)])
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `an event that is sent again does not wait for its next attempt`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            try redeem(ledger, ["anna"])
+            let now = Instant.now
+            let events = try ledger.takeEvents(limit: 8, lease: .seconds(25), at: now)
+            try ledger.record(events.map { ($0, "status 500") }, maximumAttempts: 5, at: now)
+            #expect(try ledger.takeEvents(limit: 8, lease: .seconds(25), at: now).isEmpty)
+            try ledger.sendAgain(eventID: #require(events.first).id, at: now)
+            #expect(try ledger.takeEvents(limit: 8, lease: .seconds(25), at: now).count == 1)
+        }
+    }
+
+    @Test(arguments: Place.available)
     func `the events of a server that crashed are delivered by another`(_ place: Place) throws {
         try place.withLedger { ledger in
             try redeem(ledger, ["anna"])

@@ -61,6 +61,7 @@ import TrialSupport
         }
         // The first event was delivered.
         #expect(story.contains("Your backend was notified, sequence"))
+        #expect(story.contains("It acknowledged this on 2025-06-21 00:12:00 +08:00"))
         // Whatever the customer has leads to it.
         let line = #"{"request":"request-of-ben","transactions":"340000000000001 belongs-to-another"}"#
         for text in [line, try desk.coins(id), "the receipt \(try desk.coins(id)) of ben", "  \(id)\n"] {

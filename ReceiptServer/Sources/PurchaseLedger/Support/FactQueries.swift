@@ -24,7 +24,7 @@ extension SQLConnection {
     ) throws(LedgerError) -> [EventFact] {
         try run(
             """
-            SELECT id, account, sequence, event, made_at, state, attempts, failure
+            SELECT id, account, sequence, event, made_at, state, delivered_at, attempts, failure
             FROM outbox \(condition) ORDER BY made_at DESC, id DESC LIMIT \(limit)
             """, parameters
         ).map { (row) throws(LedgerError) in
@@ -38,7 +38,8 @@ extension SQLConnection {
                 previousQuantity: Int64(event.previousQuantity), seats: event.seats.map(Int64.init),
                 madeAt: try row.date("made_at"),
                 state: EventFact.Delivery(rawValue: try row.text("state")) ?? .pending,
-                attempts: try row.integer("attempts"), failure: try row.optionalText("failure"))
+                deliveredAt: try row.optionalDate("delivered_at"), attempts: try row.integer("attempts"),
+                failure: try row.optionalText("failure"))
         }
     }
 

@@ -48,6 +48,9 @@ package struct EventFact: Sendable {
     package let seats: Int64?
     package let madeAt: Instant
     package let state: Delivery
+    /// When the backend acknowledged it, by the database's clock; `nil` before, and for events that versions before
+    /// 0.4.0 delivered.
+    package let deliveredAt: Instant?
     package let attempts: Int64
     package let failure: String?
 }

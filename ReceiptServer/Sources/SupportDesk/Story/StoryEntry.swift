@@ -151,7 +151,9 @@ struct StoryEntry {
         let sequence = Slot.code(String(event.sequence))
         var sentences =
             switch event.state {
-            case .delivered: [Sentence(.notified, sequence), what]
+            case .delivered:
+                [Sentence(.notified, sequence), what]
+                    + (event.deliveredAt.map { [Sentence(.acknowledged, .localDate($0))] } ?? [])
             case .pending:
                 [
                     Sentence(.waiting, sequence), what,

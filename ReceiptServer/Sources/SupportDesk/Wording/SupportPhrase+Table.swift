@@ -237,6 +237,7 @@ extension SupportPhrase {
         case .asked: ("Support asked Apple. Reason: {0}", "客服询问了 Apple。原因：{0}")
         case .takenBack: ("An operator took it back from {0}.", "运营人员从 {0} 收回。")
         case .notified: ("Your backend was notified, sequence {0}:", "已通知您的后端，序号 {0}：")
+        case .acknowledged: ("It acknowledged this on {0}.", "后端已于 {0} 确认。")
         case .waiting: ("Your backend has not been notified yet, sequence {0}:", "尚未通知您的后端，序号 {0}：")
         case .dead: ("Your backend could not be notified, sequence {0}:", "未能通知您的后端，序号 {0}：")
         case .triedToNotify: ("Attempts: {0}.", "尝试次数：{0}。")

@@ -28,9 +28,9 @@ enum SupportPhrase: Words, CaseIterable {
     case whatHappened, bought, boughtAs, assignedAs, seats, ends, owned, granted, refunded, refundedUndated,
         assignmentRevoked, reasonAppIssue, percent, notificationArrived, tried, triedOften, triedRefused,
         triedRefusedOften, inRequest, transactionIs, transferred, adjusted, gaveProduct, sentAgain, asked, takenBack,
-        notified, waiting, dead,
-        triedToNotify, becauseOf, eventGranted, eventRevoked, eventRestored, eventAdjusted, eventChanged,
-        eventConflict, eventCancelled, eventUncancelled, eventBillingIssue, eventRecovered, eventExpired,
+        notified, acknowledged, waiting, dead, triedToNotify, becauseOf, eventGranted, eventRevoked, eventRestored,
+        eventAdjusted, eventChanged, eventConflict, eventCancelled, eventUncancelled, eventBillingIssue, eventRecovered,
+        eventExpired,
         eventPriceIncrease, eventProductChange, eventRenewalExtended, eventRefundRequested, eventRefundDeclined,
         moreEntries
 
