@@ -64,15 +64,10 @@ extension PurchaseLedger {
         let notices = try store.write { [policy] (connection) throws(LedgerError) in
             let found = try connection.run(
                 """
-                SELECT signed_date, purchase FROM evidence WHERE identifier_id = $1
+                SELECT \(Purchase.columns) FROM evidence WHERE identifier_id = $1
                 ORDER BY CASE WHEN \(SeatTables.isAssigned) THEN 0 ELSE 1 END LIMIT 1
                 """, [id])
-            var purchases: [SubmittedPurchase] = []
-            if let stored = found.first {
-                var purchase: Purchase = try StoredJSON.decode(stored.text(1))
-                purchase.signedDate = try stored.date(0)
-                purchases.append(SubmittedPurchase(purchase))
-            }
+            let purchases = try found.map { (row) throws(LedgerError) in SubmittedPurchase(try Purchase(row)) }
             return try connection.settle(Submission(purchases), policy, cause, at: now) {
                 (decision) throws(LedgerError) in
                 // The lineage is locked before the row.

@@ -15,11 +15,10 @@ extension SQLConnection {
             guard let key = PurchaseKeys(purchase)?.transaction else { continue }
             let rows = try run(
                 """
-                SELECT variant, signed_date, purchase FROM evidence WHERE identifier_id = \(TransactionKey.id)
+                SELECT variant, \(Purchase.columns) FROM evidence WHERE identifier_id = \(TransactionKey.id)
                 """, key.columns)
             for row in rows {
-                var known: Purchase = try StoredJSON.decode(row.text("purchase"))
-                known.signedDate = try row.date("signed_date")
+                var known = try Purchase(row)
                 purchase.statedType = known.statedType
                 guard known.price == nil,
                     known.signedDate == purchase.signedDate || known.saysTheSame(as: purchase)
@@ -29,11 +28,12 @@ extension SQLConnection {
                 fillings.append(
                     SQLStatement(
                         """
-                        UPDATE evidence SET purchase = $5
-                        WHERE identifier_id = \(TransactionKey.id) AND variant = $4 AND purchase = $6
+                        UPDATE evidence SET \(Purchase.changes)
+                        WHERE identifier_id = \(TransactionKey.id) AND variant = $4 AND signed_date = $5
+                            AND purchase = $10 AND price IS NULL
                         """,
-                        try key.columns + [
-                            .integer(row.integer("variant")), .text(known.evidenceJSON), .text(row.text("purchase")),
+                        try key.columns + [.integer(row.integer("variant"))] + known.storedValues + [
+                            .text(row.text("purchase"))
                         ]))
             }
         }

@@ -55,7 +55,10 @@ import Testing
                 (purchase.price, purchase.currency, purchase.storefront) = (nil, nil, nil)
                 if isOf030 { (purchase.appTransactionID, purchase.multiSeatInfo) = (nil, nil) }
                 try connection.run(
-                    "UPDATE evidence SET purchase = $1 WHERE variant = $2",
+                    """
+                    UPDATE evidence SET purchase = $1, price = NULL, currency = NULL, storefront = NULL
+                    WHERE variant = $2
+                    """,
                     [.text(StoredJSON.encode(purchase)), .integer(row.integer(0))])
             }
         }
@@ -70,6 +73,67 @@ import Testing
         return orders(Array(elements.dropLast())).flatMap { order in
             (0...order.count).map { Array(order[..<$0]) + [last] + Array(order[$0...]) }
         }
+    }
+
+    @Test(arguments: Place.available)
+    func `a price has columns, and one in the JSON of older tables counts until there are new ones`(
+        _ place: Place
+    ) throws {
+        try place.withLedger { ledger in
+            _ = try ledger.redeem(coins(signed: 5), for: "anna", at: day(10))
+            func columns() throws -> [String] {
+                try ledger.store.read { (connection) throws(LedgerError) in
+                    try connection.run("SELECT purchase, price, currency, storefront FROM evidence").map {
+                        (row) throws(LedgerError) in
+                        let price = try row.optionalInteger("price").map(String.init) ?? "none"
+                        let names = try [row.optionalText("currency"), row.optionalText("storefront")].map {
+                            $0 ?? "none"
+                        }
+                        return ([price] + names + (try row.text("purchase").contains("1990") ? ["1990"] : []))
+                            .joined(separator: " ")
+                    }
+                }
+            }
+            #expect(try columns() == ["1990 USD USA"] && price(ledger) == Self.usual)
+            _ = try ledger.store.write { (connection) throws(LedgerError) in
+                try connection.run(
+                    """
+                    UPDATE evidence SET price = NULL, currency = NULL, storefront = NULL,
+                        purchase = '{"currency":"USD","price":1990,"storefront":"USA",' || substr(purchase, 2)
+                    """)
+            }
+            #expect(try columns() == ["none none none 1990"] && price(ledger) == Self.usual)
+            _ = try ledger.redeem(coins(signed: 6), for: "anna", at: day(10))
+            #expect(try columns() == ["1990 USD USA"] && price(ledger) == Self.usual)
+        }
+    }
+
+    @Test(arguments: Place.available)
+    func `a currency and a storefront with a NUL are stored, too`(_ place: Place) throws {
+        try place.withLedger { ledger in
+            let names = "U\u{0}D"
+            let evidence = try coins(signed: 5, ["currency": .string(names), "storefront": .string(names)])
+            for _ in 0..<2 { _ = try ledger.redeem(evidence, for: "anna", at: day(10)) }
+            #expect(try price(ledger) == #""price":1990,"currency":"U\u0000D","storefront":"U\u0000D""#)
+            #expect(try rows(ledger) == [day(5)])
+        }
+    }
+
+    /// SQLite has one writer at a time.
+    @Test(arguments: Place.available.filter { $0 != .sqlite })
+    func `evidence that is signed again while its price is filled in keeps the later date`(_ place: Place) throws {
+        let location = try place.makeLocation()
+        let ledgers = try (0..<2).map { _ in try PurchaseLedger(location.text) }
+        _ = try ledgers[0].redeem(coins(signed: 1, Self.unknown), for: "anna", at: day(10))
+        let priced = try coins(signed: 1).purchases.map(\.purchase)
+        let again = try coins(signed: 5, Self.unknown)
+        try ledgers[0].store.write { (connection) throws(LedgerError) in
+            let fillings = try connection.priceFillings(of: priced)
+            _ = try ledgers[1].redeem(again, for: "anna", at: day(10))
+            for filling in fillings { try connection.write(filling) }
+        }
+        #expect(try rows(ledgers[0]) == [day(5)])
+        withExtendedLifetime(location) {}
     }
 
     @Test(arguments: Place.available)

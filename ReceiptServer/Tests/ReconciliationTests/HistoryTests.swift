@@ -214,7 +214,8 @@ import Testing
                 """)
             try connection.run(
                 """
-                \(numbers) INSERT INTO evidence SELECT 1000 + n, variant, signed_date, purchase, signer
+                \(numbers) INSERT INTO evidence (identifier_id, variant, signed_date, purchase)
+                SELECT 1000 + n, variant, signed_date, purchase
                 FROM evidence JOIN identifiers ON id = identifier_id, numbers WHERE transaction_id = '\(few[0])'
                 """)
         }
@@ -299,7 +300,10 @@ import Testing
                 var purchase: Purchase = try StoredJSON.decode(row.text(1))
                 (purchase.price, purchase.currency, purchase.storefront) = (nil, nil, nil)
                 try connection.run(
-                    "UPDATE evidence SET purchase = $1 WHERE identifier_id = $2",
+                    """
+                    UPDATE evidence SET purchase = $1, price = NULL, currency = NULL, storefront = NULL
+                    WHERE identifier_id = $2
+                    """,
                     [.text(StoredJSON.encode(purchase)), .integer(row.integer(0))])
             }
         }

@@ -12,6 +12,7 @@ struct LedgerFloor {
     private let isGrouped: Bool
     /// The stored purchase and event, as SQL literals.
     private let purchase: String
+    private let price: String
     private let event: String
 
     /// - Parameter location: A ledger in which one purchase was granted.
@@ -22,6 +23,8 @@ struct LedgerFloor {
             "'" + (try database.run(query) ?? "").replacing("'", with: "''") + "'"
         }
         purchase = try literal("SELECT purchase FROM evidence")
+        price = try ["price", "currency", "storefront"].map { try literal("SELECT \($0) FROM evidence") }
+            .joined(separator: ", ")
         event = try literal("SELECT event FROM outbox")
     }
 
@@ -68,8 +71,8 @@ struct LedgerFloor {
             INSERT INTO families (id, account, claimed_at) VALUES (\(id), \(account), \(id));
             INSERT INTO identifiers (id, environment, bundle_id, transaction_id, family_id) VALUES
                 (\(id), 'production', '\(MintedEvidence.bundleID)', '\(id)', \(id));
-            INSERT INTO evidence (identifier_id, variant, signed_date, purchase, signer) VALUES
-                (\(id), 1, \(id), \(purchase), '\(String(repeating: "0", count: 64))');
+            INSERT INTO evidence (identifier_id, variant, signer, signed_date, purchase, price, currency, storefront)
+                VALUES (\(id), 1, '\(String(repeating: "0", count: 64))', \(id), \(purchase), \(price));
             INSERT INTO grants (identifier_id, \(grant)) VALUES (\(id), 'pro', \(account), 1, 1, \(id), \(id));
             INSERT INTO accounts (account, last_sequence, due_at) VALUES (\(account), \(id), \(id));
             INSERT INTO outbox (id, identifier_id, account, sequence, kind, event, made_at, state, attempts) VALUES

@@ -14,7 +14,7 @@ extension KnownTransaction {
             SELECT account, product_id, granted_quantity, granted_at, original_transaction_id FROM grants
             WHERE identifier_id = \(TransactionKey.id)
             """,
-            "SELECT signed_date, purchase FROM evidence WHERE identifier_id = \(TransactionKey.id) ORDER BY variant",
+            "SELECT \(Purchase.columns) FROM evidence WHERE identifier_id = \(TransactionKey.id) ORDER BY variant",
         ].map { SQLStatement($0, key.columns) }
     }
 
@@ -29,10 +29,7 @@ extension KnownTransaction {
                         account: try row.text("account"), productID: try row.text("product_id"),
                         quantity: try row.integer("granted_quantity"), date: try row.date("granted_at"),
                         originalTransactionID: try row.optionalText("original_transaction_id"))
-                default:
-                    var purchase: Purchase = try StoredJSON.decode(row.text("purchase"))
-                    purchase.signedDate = try row.date("signed_date")
-                    evidence.append(purchase)
+                default: evidence.append(try Purchase(row))
                 }
             }
         }

@@ -40,7 +40,7 @@ enum LineageStatements {
         SELECT \(boundedColumns),
             CASE WHEN known.transaction_id IS NULL OR known.transaction_id = asked.id THEN families.basis END
                 AS basis, known.environment, known.bundle_id, known.transaction_id,
-            evidence.variant, evidence.signed_date, evidence.purchase, \(Grant.columns), renewals.renewal
+            evidence.variant, \(Purchase.columns), \(Grant.columns), renewals.renewal
         FROM (\(asked)) AS asked
         JOIN families ON families.id = asked.family_id
         LEFT JOIN identifiers AS known
@@ -80,7 +80,7 @@ enum LineageStatements {
                 AND renewals.original_transaction_id = \(MemberID.original("identifiers"))
             """
         let evidence = """
-            SELECT family_id, evidence.variant, evidence.signed_date, evidence.purchase
+            SELECT family_id, evidence.variant, \(Purchase.columns)
             FROM identifiers JOIN evidence ON evidence.identifier_id = identifiers.id
             """
         let others = withEvidence ? [evidence, renewals] : []
@@ -95,7 +95,7 @@ enum LineageStatements {
     static func contents(_ id: Int64, parts: [Int64], _ dialect: SQLDialect) -> [SQLQuery] {
         [
             """
-            SELECT variant, signed_date, purchase
+            SELECT variant, \(Purchase.columns)
             FROM periods JOIN evidence ON evidence.identifier_id = periods.identifier_id
             """,
             "\(grants) JOIN periods ON periods.identifier_id = identifiers.id",
@@ -166,8 +166,7 @@ extension Lineage {
     }
 
     mutating func addEvidence(_ row: SQLRow) throws(LedgerError) {
-        var purchase: Purchase = try StoredJSON.decode(row.text("purchase"))
-        purchase.signedDate = try row.date("signed_date")
+        let purchase = try Purchase(row)
         guard let key = PurchaseKeys(purchase)?.transaction else { return }
         if evidence[key] == nil { storedTransactionCount += 1 }
         evidence[key, default: []].append(Variant(number: try row.integer("variant"), purchase: purchase))

@@ -184,6 +184,11 @@ struct LineageWriter {
 
     // MARK: Evidence
 
+    private static let evidenceTable: String = {
+        let columns = ["identifier_id", "variant", "signer"] + Purchase.storedColumns
+        return "evidence (\(columns.joined(separator: ", ")))"
+    }()
+
     private mutating func writeEvidence() {
         let before = flattened(stored) { $0.evidence }
         let changed = flattened(decided) { $0.evidence }.filter { before[$0.key] != $0.value }
@@ -196,19 +201,19 @@ struct LineageWriter {
                     key.columns + [.integer(variant.number)])
             }
             for variant in variants {
-                let values = [SQLValue.integer(variant.number), SQLValue(variant.purchase.signedDate)]
                 guard let old = known.first(where: { $0.number == variant.number }) else {
                     inserted.append(
-                        key.columns + values + [.text(variant.purchase.evidenceJSON), SQLValue(variant.signer)])
+                        key.columns + [.integer(variant.number), SQLValue(variant.signer)]
+                            + variant.purchase.storedValues)
                     continue
                 }
                 guard old.purchase != variant.purchase else { continue }
                 run(
-                    "UPDATE evidence SET signed_date = $5, purchase = $6 WHERE \(Self.isKey) AND variant = $4",
-                    key.columns + values + [.text(variant.purchase.evidenceJSON)])
+                    "UPDATE evidence SET \(Purchase.changes) WHERE \(Self.isKey) AND variant = $4",
+                    key.columns + [.integer(variant.number)] + variant.purchase.storedValues)
             }
         }
-        statements += SQLInsertion("evidence", ofTransactions: true).statements(inserted)
+        statements += SQLInsertion(Self.evidenceTable, ofTransactions: true).statements(inserted)
     }
 
     private mutating func writeRenewals() {
@@ -400,14 +405,5 @@ struct SQLInsertion {
                 return text
             }
         }
-    }
-}
-
-extension Purchase {
-    /// The text of the column `purchase`. The signing date has its own column.
-    var evidenceJSON: String {
-        var purchase = self
-        purchase.signedDate = Instant(millisecondsSince1970: 0)
-        return StoredJSON.encode(purchase)
     }
 }

@@ -99,6 +99,7 @@ enum Schema {
             [Change(adding: "grants.identifier_id", IdentifierTables.grants(dialect))],
             [Change(adding: "outbox.identifier_id", OutboxTables.subjects(dialect))],
             [Change(adding: "accounts.leased_until", OutboxTables.leases)],
+            [Change(adding: "evidence.price", prices(dialect))],
         ]
     }
 
@@ -137,6 +138,13 @@ enum Schema {
     /// Removes what two commits had in place of ``lineagesWithoutAccess``.
     private static let consumables = ["families", "grants"].flatMap {
         ["DROP INDEX IF EXISTS \($0)_lasting", "ALTER TABLE \($0) DROP COLUMN is_consumable"]
+    }
+
+    /// The price, currency and storefront of a purchase, which is JSON otherwise.
+    private static func prices(_ dialect: SQLDialect) -> [String] {
+        ["price BIGINT", "currency \(dialect.text)", "storefront \(dialect.text)"].map {
+            "ALTER TABLE evidence ADD COLUMN \($0)"
+        }
     }
 
     /// What gives no access, such as consumables, is left out of indexes: an account can have thousands.

@@ -126,13 +126,12 @@ private struct StoryReader {
     private func evidence(of key: TransactionKey) throws(LedgerError) -> [EvidenceFact] {
         try connection.run(
             """
-            SELECT signed_date, purchase, signer FROM evidence WHERE identifier_id = \(TransactionKey.id)
+            SELECT \(Purchase.columns), signer FROM evidence WHERE identifier_id = \(TransactionKey.id)
             ORDER BY signed_date DESC, variant DESC
             """,
             key.columns
         ).map { (row) throws(LedgerError) in
-            var purchase: Purchase = try StoredJSON.decode(row.text("purchase"))
-            purchase.signedDate = try row.date("signed_date")
+            let purchase = try Purchase(row)
             return EvidenceFact(
                 signedDate: purchase.signedDate, signer: try row.optionalText("signer"), purchase: purchase)
         }
