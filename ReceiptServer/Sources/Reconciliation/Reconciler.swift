@@ -48,6 +48,9 @@ package final class Reconciler: Sendable {
         var histories = KeptHistories()
         /// The pages read so far of unfinished answers.
         var readings = PageReadings()
+
+        /// Returns whether a request used the current key. One that was replaced meanwhile says nothing about the next.
+        func isCurrent(_ apple: AppleApp) -> Bool { apps.contains { $0.client === apple.client } }
     }
 
     package init(_ ledger: PurchaseLedger, _ apps: [AppleApp], _ options: Options = Options()) {
@@ -218,17 +221,19 @@ package final class Reconciler: Sendable {
             let answer = try body(apple.client)
             let isResumed = state.withLock { state in
                 state.counts.requests[.init(app: apple.app, endpoint: endpoint, code: "200"), default: 0] += 1
-                return state.states[apple.app, default: AppState()].noteAnswer()
+                return state.isCurrent(apple) && state.states[apple.app, default: AppState()].noteAnswer()
             }
             if isResumed { options.onFinding(.resumed(apple.app)) }
             return answer
         } catch {
             let (now, date) = (now, evidenceDate)
             let skew = error.status == 401 ? error.serverDate.map { $0 - date } : nil
-            let change = state.withLock { state in
+            let change = state.withLock { (state) -> AppState.Change? in
                 let request = ReconciliationCounts.Request(app: apple.app, endpoint: endpoint, code: error.metricCode)
                 state.counts.requests[request, default: 0] += 1
                 if let skew { state.counts.clockSkew[apple.app] = skew.components.seconds }
+                // Apple limits the requests of an app, whatever its key.
+                guard state.isCurrent(apple) || error.status == 429 else { return nil }
                 return state.states[apple.app, default: AppState()].note(error, of: endpoint, at: now)
             }
             if let skew, abs(skew.components.seconds) > 60 { options.onFinding(.clockSkew(apple.app, skew)) }

@@ -337,6 +337,22 @@ import Testing
         #expect(shop.reconciler.stopped.isEmpty)
     }
 
+    @Test func `a key that is refused after it was replaced stops no inquiry`() throws {
+        let shop = try Shop(.sqlite)
+        try shop.reconciler.begin()
+        let apps = try shop.another().apps
+        let requests = Guarded(0)
+        shop.stranger.withLock { body in
+            body = { [reconciler = shop.reconciler] _ in
+                guard requests.increment() == 1 else { return nil }
+                reconciler.replace(apps)
+                return HTTPTransport.Answer(status: 401, body: [])
+            }
+        }
+        for _ in 0..<2 { _ = shop.reconciler.runOnce() }
+        #expect(requests.withLock(\.self) > 1)
+    }
+
     @Test(arguments: [(30, false), (3600, true), (-3600, true)] as [(Int64, Bool)])
     func `where a token is refused, a clock that is more than a minute wrong is reported`(
         _ seconds: Int64, _ isReported: Bool
