@@ -106,6 +106,7 @@ class History:
         is_moved = has_copy and self.is_so()
         # A member's receipt is taken for the buyer's until a JWS says whose it is. Beside a period that the buyer
         # restored under another date, it is taken for a second one.
+        self.has_restored_period |= is_buyers and is_moved
         can_be_restored = is_buyers and (is_moved or not has_copy)
         in_receipts = is_buyers or not (has_copy or self.has_restored_period)
         self.add(account, period, is_needed=True, in_receipts=in_receipts, has_item=is_moved, can_be_restored=can_be_restored)
