@@ -80,7 +80,10 @@ struct ComparedLedger {
         #expect(Dictionary(uniqueKeysWithValues: grants) == model.grants, words)
         #expect(ledger.owners(of: originals) == model.owners, words)
         // A deleted account gets no events.
-        if !hasForgotten { #expect(ledger.state == ledger.stateByEvents, words) }
+        if !hasForgotten {
+            #expect(ledger.state == ledger.stateByEvents, words)
+            #expect(ledger.balances == ledger.balancesByEvents, words)
+        }
         let conflicts = ledger.effects.notices.tokenConflicts.map(\.transactionID)
         #expect(conflicts.sorted() == model.conflicts.sorted(), words)
     }
