@@ -45,11 +45,11 @@ extension PurchaseLedger {
         about app: AskedApp, of kinds: Set<Inquiry.Kind>, limit: Int, requestsPerHour: Int, at now: Instant
     ) throws(LedgerError) -> TakenInquiries {
         let lanes = Self.lanes.filter { kinds.contains($0.kind) }
-        func isDue(_ lanes: [(priority: Int64, kind: Inquiry.Kind)]) -> [SQLStatement] {
+        func firstDue(_ lanes: [(priority: Int64, kind: Inquiry.Kind)]) -> [SQLStatement] {
             lanes.map { LeasedQueue.inquiries.due("1", in: Self.lane(app, $0.priority, $0.kind), limit: 1, at: now) }
         }
         // Most checks find nothing, and need no lock.
-        let found = try store.read { (connection) throws(LedgerError) in try connection.run(isDue(lanes)) }
+        let found = try store.read { (connection) throws(LedgerError) in try connection.run(firstDue(lanes)) }
         guard !found.allSatisfy(\.isEmpty) else { return TakenInquiries() }
         return try store.write { (connection) throws(LedgerError) in
             var budget = try connection.lockBudget(of: app, requestsPerHour, at: now)
@@ -57,7 +57,7 @@ extension PurchaseLedger {
             for (priority, kind) in lanes where taken.inquiries.count < limit {
                 let count = min(limit - taken.inquiries.count, budget.free(priority))
                 guard count > 0 else {
-                    if try !connection.run(isDue([(priority, kind)]))[0].isEmpty { taken.isBudgetSpent = true }
+                    if try !connection.run(firstDue([(priority, kind)]))[0].isEmpty { taken.isBudgetSpent = true }
                     continue
                 }
                 let end = now + Self.inquiryLease

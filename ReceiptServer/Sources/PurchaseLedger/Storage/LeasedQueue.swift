@@ -31,7 +31,7 @@ struct LeasedQueue {
             """, lane + [SQLValue(now), SQLValue(now + Self.longestDelay), .integer(Int64(limit))])
     }
 
-    /// Selects rows that are due later than `date`, the latest first.
+    /// Selects rows of a queue without lanes that are due later than `date`, the latest first.
     func due(after date: Instant, limit: Int, lock: String = "") -> SQLStatement {
         SQLStatement(
             """
@@ -92,7 +92,8 @@ struct LeasedQueue {
         SQLStatement("DELETE FROM \(table) WHERE \(isRow) AND \(condition)", row + values)
     }
 
-    /// Whether a server has the row: the end of the lease, which identifies the holder, follows the key.
+    /// The condition that a server still has the row. The parameter after the key is the end of its lease, which
+    /// identifies the holder.
     var isHeld: String { "leased_until = $\(key.count + 1)" }
 
     private var isRow: String { Self.equal(key) }

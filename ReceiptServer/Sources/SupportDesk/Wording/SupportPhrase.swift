@@ -30,9 +30,8 @@ enum SupportPhrase: Words, CaseIterable {
         triedRefusedOften, inRequest, transactionIs, transferred, adjusted, gaveProduct, sentAgain, asked, takenBack,
         notified, acknowledged, waiting, dead, triedToNotify, becauseOf, eventGranted, eventRevoked, eventRestored,
         eventAdjusted, eventChanged, eventConflict, eventCancelled, eventUncancelled, eventBillingIssue, eventRecovered,
-        eventExpired,
-        eventPriceIncrease, eventProductChange, eventRenewalExtended, eventRefundRequested, eventRefundDeclined,
-        moreEntries
+        eventExpired, eventPriceIncrease, eventProductChange, eventRenewalExtended, eventRefundRequested,
+        eventRefundDeclined, moreEntries
 
     // Facts
     case environment, app, product, order, shopOrder, related, owner, noOwner, production, sandbox, otherEnvironment
