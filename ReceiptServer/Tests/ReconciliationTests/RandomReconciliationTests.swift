@@ -203,6 +203,10 @@ private final class Simulation {
 
     func run() throws {
         try reconciler.begin()
+        // What a proxy takes comes only by asking: so no shop has nothing to recover.
+        try live()
+        world.state.withLock { $0.delivery = .swallowed }
+        try goOn(for: .seconds(3 * 3600))
         for _ in 0..<Int.random(in: 6...10, using: &generator) {
             try live()
             try pass()
