@@ -17,12 +17,22 @@ extension LedgerState {
 }
 
 extension PurchaseLedger {
-    /// The events in the outbox, of each account in their order.
+    /// The events in the outbox, of each account in their order. The columns by which support finds them say the same.
     func events() throws -> [LedgerEvent] {
         let rows = try store.read { (connection) throws(LedgerError) in
-            try connection.run("SELECT event FROM outbox ORDER BY account, sequence")
+            try connection.run(
+                """
+                SELECT event, kind, environment, bundle_id, transaction_id
+                FROM outbox LEFT JOIN identifiers ON identifiers.id = identifier_id ORDER BY account, sequence
+                """)
         }
-        return try rows.map { try StoredJSON.decode($0.text(0)) }
+        return try rows.map { row in
+            let event: LedgerEvent = try StoredJSON.decode(row.text("event"))
+            let words = [event.kind.rawValue, event.environment.rawValue, event.bundleID, event.transactionID]
+            let columns = try ["kind", "environment", "bundle_id", "transaction_id"].map { try row.optionalText($0) }
+            #expect(columns == words)
+            return event
+        }
     }
 
     /// What the events add up to.

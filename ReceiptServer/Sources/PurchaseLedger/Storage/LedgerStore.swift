@@ -192,11 +192,10 @@ struct SQLDialect: Sendable {
     let eventDatesAsText: String
 
     /// Returns the text of a member of the JSON object in a column. PostgreSQL can't read an object with a NUL in any
-    /// text: the member is NULL.
+    /// text, so it reads another character in its place.
     func member(_ name: String, of column: String) -> String {
         isServer
-            ? "(CASE WHEN strpos(\(column), '\\u0000') = 0 THEN \(column)::json END ->> '\(name)')"
-            : "json_extract(\(column), '$.\(name)')"
+            ? "(replace(\(column), '\\u0000', '\\u0001')::json ->> '\(name)')" : "json_extract(\(column), '$.\(name)')"
     }
 
     /// Returns the right side of a comparison that tests whether a column is one of several values.
