@@ -1,4 +1,5 @@
 @_spi(Ledger) public import AppStoreReceipt
+import ServerThreads
 import StrictText
 
 /// A record of accounts and the purchases they were granted. Each purchase is granted once, to one owner.
@@ -191,6 +192,22 @@ public final class PurchaseLedger: Sendable {
             at: now)
     }
 
+    /// Redeems evidence, and passes on the result. While another thread commits it, this one doesn't wait.
+    ///
+    /// - Parameter then: Called once: before this method returns, or later on another thread. It must not wait or use
+    ///   the ledger: a connection may be in use, and other requests wait for the thread.
+    package func redeem(
+        _ evidence: VerifiedEvidence, for account: String, accountToken: AppAccountToken?, idempotencyKey: String?,
+        at now: Instant, then: @escaping @Sendable (Result<Redemption, LedgerError>) -> Void
+    ) {
+        redeem(Submission(evidence), for: account, accountToken: accountToken, idempotencyKey: idempotencyKey, at: now)
+        {
+            [self] result in
+            if case .success(let redemption) = result { report(redemption.notices) }
+            then(result)
+        }
+    }
+
     /// Redeems several transactions as one piece of evidence, so that the tokens of all apply to each.
     ///
     /// - Parameter related: Transactions that also count, but that the account doesn't submit.
@@ -210,18 +227,37 @@ public final class PurchaseLedger: Sendable {
         _ submission: Submission, for account: String, accountToken: AppAccountToken?, idempotencyKey: String?,
         at now: Instant
     ) throws(LedgerError) -> Redemption {
-        try LedgerText.check(account, "account")
-        if let idempotencyKey { try LedgerText.check(idempotencyKey, "idempotency_key") }
-        let request = RedemptionRequest(
-            submission: submission, claim: Claim(account: account, token: accountToken),
-            answered: try idempotencyKey.map { (key) throws(LedgerError) in
-                try AnsweredRequest(key, account, accountToken, submission.purchases.map(\.signed.purchase))
-            }, policy: policy, now: now)
-        let look = recent.insert(submission, at: now) ? nil : try store.look(request)
-        let answer = if let look { look.redemption } else { try store.redeem(request) }
-        guard let answer else { throw LedgerError(.idempotencyKeyReused, "") }
-        report(answer.notices)
-        return answer
+        let result = Eventual<Result<Redemption, LedgerError>>()
+        redeem(submission, for: account, accountToken: accountToken, idempotencyKey: idempotencyKey, at: now) {
+            result.set($0)
+        }
+        let redemption = try result.wait().get()
+        report(redemption.notices)
+        return redemption
+    }
+
+    private func redeem(
+        _ submission: Submission, for account: String, accountToken: AppAccountToken?, idempotencyKey: String?,
+        at now: Instant, then: @escaping @Sendable (Result<Redemption, LedgerError>) -> Void
+    ) {
+        do throws(LedgerError) {
+            try LedgerText.check(account, "account")
+            if let idempotencyKey { try LedgerText.check(idempotencyKey, "idempotency_key") }
+            let request = RedemptionRequest(
+                submission: submission, claim: Claim(account: account, token: accountToken),
+                answered: try idempotencyKey.map { (key) throws(LedgerError) in
+                    try AnsweredRequest(key, account, accountToken, submission.purchases.map(\.signed.purchase))
+                }, policy: policy, now: now)
+            @Sendable func answer(_ result: Result<Redemption?, LedgerError>) {
+                then(result.flatMap { $0.map { .success($0) } ?? .failure(LedgerError(.idempotencyKeyReused, "")) })
+            }
+            if !recent.insert(submission, at: now), let look = try store.look(request) {
+                return answer(.success(look.redemption))
+            }
+            store.redeem(request, then: answer)
+        } catch {
+            then(.failure(error))
+        }
     }
 
     /// Records a notification from Apple's server, of any type: refunds, reversals, renewals, grace periods.

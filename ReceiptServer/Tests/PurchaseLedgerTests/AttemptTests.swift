@@ -575,9 +575,11 @@ import TrialSupport
             return try store.write(share, body)
         }
 
-        func redeem(_ request: RedemptionRequest) throws(LedgerError) -> Redemption? {
-            try check()
-            return try store.redeem(request)
+        func redeem(
+            _ request: RedemptionRequest, then: @escaping @Sendable (Result<Redemption?, LedgerError>) -> Void
+        ) {
+            do throws(LedgerError) { try check() } catch { return then(.failure(error)) }
+            store.redeem(request, then: then)
         }
 
         func read<Result>(

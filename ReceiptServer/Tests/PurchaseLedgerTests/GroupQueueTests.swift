@@ -3,7 +3,7 @@ import LedgerTestSupport
 @testable import PurchaseLedger
 import Testing
 
-@Suite struct GroupQueueTests {
+@Suite(.timeLimit(.minutes(1))) struct GroupQueueTests {
     /// The groups of a queue, and the errors of its work.
     private final class Trial: Sendable {
         let queue: GroupQueue<String>
@@ -26,7 +26,7 @@ import Testing
             let leads = DispatchSemaphore(value: 0)
             let thread = Thread { [self] in
                 do throws(LedgerError) {
-                    try queue.perform(name, WorkShare(account: account, weight: weight)) { group in
+                    try queue.perform(name, WorkShare(account: account, weight: weight)) { [self] group in
                         leads.signal()
                         isOpen?.wait()
                         var members: [GroupMember<String>] = []
@@ -173,7 +173,7 @@ import Testing
         let (leads, isAnswered, isOpen) = (
             DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
         )
-        @Sendable func perform(_ name: String, _ lead: (CommitGroup<String>) -> Void) {
+        @Sendable func perform(_ name: String, _ lead: @escaping (CommitGroup<String>) -> Void) {
             #expect(throws: Never.self) { try queue.perform(name, WorkShare(), lead) }
         }
         func start(_ body: @escaping @Sendable () -> Void) -> Thread {
@@ -214,6 +214,61 @@ import Testing
                 }
             })
         while !threads.allSatisfy(\.isFinished) { usleep(100) }
+    }
+
+    @Test func `work waits without a thread, is answered once, and the queue's threads end`() {
+        var queue: GroupQueue<Int>? = GroupQueue(.init(stall: .milliseconds(10)))
+        weak let released = queue
+        let (isOpen, leads) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let answers = Guarded<[Int]>([])
+        @Sendable func submit(_ number: Int, to queue: GroupQueue<Int>?) {
+            queue?.submit(number, WorkShare()) { group in
+                if number == 0 {
+                    leads.signal()
+                    isOpen.wait()
+                }
+                while let member = group.next() { group.finish(member, nil) }
+                group.report()
+            } then: { error in
+                answers.withLock { $0.append(error == nil ? number : -1) }
+            }
+        }
+        Thread.detachNewThread { [queue] in submit(0, to: queue) }
+        leads.wait()
+        // This thread submits all of them.
+        for number in 1...1000 { submit(number, to: queue) }
+        #expect(queue?.waitingCount == 1000 && answers.withLock(\.isEmpty))
+        isOpen.signal()
+        while answers.withLock(\.count) < 1001 { usleep(100) }
+        #expect(answers.withLock { $0.sorted() } == Array(0...1000))
+        queue = nil
+        while released != nil { usleep(1000) }
+    }
+
+    @Test func `the first of a group has its result however long its work takes`() {
+        let queue = GroupQueue<String>(.init(leaders: 2, stall: .milliseconds(10), answerTime: .milliseconds(200)))
+        let (isOpen, leads) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let errors = Guarded<[String: [String]]>([:])
+        @Sendable func submit(_ name: String) {
+            queue.submit(name, WorkShare()) { group in
+                leads.signal()
+                isOpen.wait()
+                while let member = group.next() { member.finish(nil) }
+            } then: { error in
+                errors.withLock { $0[name, default: []].append(error?.detail ?? "") }
+            }
+        }
+        let leader = Thread { submit("leader") }
+        leader.start()
+        leads.wait()
+        submit("follower")
+        leads.wait()
+        usleep(400_000)
+        #expect(errors.withLock { $0.isEmpty })
+        isOpen.signal()
+        isOpen.signal()
+        while !queue.isIdle || !leader.isFinished { usleep(100) }
+        #expect(errors.withLock { $0 } == ["leader": [""], "follower": [""]])
     }
 
     @Test func `a member does not wait for ever for the end of a group`() {

@@ -36,7 +36,12 @@ import Testing
                             try AnsweredRequest($0, account, token, submission.purchases.map(\.signed.purchase))
                         }, policy: ledger.policy, now: day(date))
                 }
-                for date in 20..<60 { _ = try ledger.store.redeem(try randomRequest(at: Double(date))) }
+                for date in 20..<60 {
+                    let request = try randomRequest(at: Double(date))
+                    _ = try ledger.store.write { (connection) throws(LedgerError) in
+                        try RedemptionRequest.answer([request], connection)
+                    }
+                }
                 for count in [2, 5, 16] {
                     let requests = try (0..<count).map { try randomRequest(at: 60 + Double($0) / 86_400) }
                     let (shared, alone) = try ledger.store.read { (connection) throws(LedgerError) in

@@ -139,7 +139,10 @@ import Testing
                     submission: Submission([SubmittedPurchase(changed)]),
                     claim: Claim(account: "anna", token: nil), answered: nil, policy: policy,
                     now: day(276))
-                let answer = try #require(try ledger.store.redeem(request))
+                let answers = try ledger.store.write { (connection) throws(LedgerError) in
+                    try RedemptionRequest.answer([request], connection)
+                }
+                let answer = try #require(answers[0])
                 let outcomes = answer.outcomes.map { "\($0.outcome) \($0.quantity) \(String(describing: $0.until))" }
                 let codes = try ledger.entitlements(of: "anna", at: day(276)).codes.map { "\($0) \($1)" }
                 let events = try ledger.events().map { "\($0.kind) \($0.transactionID) \($0.quantity)" }

@@ -92,7 +92,9 @@ protocol ForwardingStore: LedgerStore {
 }
 
 extension ForwardingStore {
-    func redeem(_ request: RedemptionRequest) throws(LedgerError) -> Redemption? { try store.redeem(request) }
+    func redeem(
+        _ request: RedemptionRequest, then: @escaping @Sendable (Result<Redemption?, LedgerError>) -> Void
+    ) { store.redeem(request, then: then) }
 
     func write<Result>(
         _ share: WorkShare, _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result

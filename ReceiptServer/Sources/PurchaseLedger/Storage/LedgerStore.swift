@@ -16,7 +16,12 @@ protocol LedgerStore: Sendable {
     func look(_ request: RedemptionRequest) throws(LedgerError) -> RedemptionRequest.Look?
 
     /// Answers a request, in a transaction as with ``write(_:_:)`` that other requests can share.
-    func redeem(_ request: RedemptionRequest) throws(LedgerError) -> Redemption?
+    ///
+    /// - Parameter then: Called once with the answer, which is `nil` if the idempotency key belongs to another request:
+    ///   before this method returns, or later on another thread. It must not wait or use the store: a connection may
+    ///   be in use.
+    func redeem(
+        _ request: RedemptionRequest, then: @escaping @Sendable (Result<Redemption?, LedgerError>) -> Void)
 
     /// Runs `body` in a read-only transaction, which sees the database at one moment.
     func read<Result>(
@@ -191,8 +196,8 @@ struct SQLDialect: Sendable {
     /// 1970.
     let eventDatesAsText: String
 
-    /// Returns the text of a member of the JSON object in a column. PostgreSQL can't read an object with a NUL in any
-    /// text, so it reads another character in its place.
+    /// Returns the text of a member of the JSON object in a column. PostgreSQL can't read an object if any text in it
+    /// has a NUL, so each NUL is read as U+0001.
     func member(_ name: String, of column: String) -> String {
         isServer
             ? "(replace(\(column), '\\u0000', '\\u0001')::json ->> '\(name)')" : "json_extract(\(column), '$.\(name)')"

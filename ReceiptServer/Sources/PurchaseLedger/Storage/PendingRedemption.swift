@@ -13,6 +13,11 @@ final class PendingRedemption: @unchecked Sendable {
 
     init(_ request: RedemptionRequest) { self.request = request }
 
+    /// Returns the error, or the answer if there is none.
+    func result(_ error: LedgerError?) -> Result<Redemption?, LedgerError> {
+        error.map { .failure($0) } ?? .success(answer)
+    }
+
     /// A key that only one of the requests answered together can have.
     enum Key: Hashable {
         case transaction(TransactionKey)

@@ -88,10 +88,11 @@ struct PostgreSQLStore: LedgerStore {
     }
 
     /// Requests that wait while others are answered share a load, a write and a commit.
-    func redeem(_ request: RedemptionRequest) throws(LedgerError) -> Redemption? {
+    func redeem(
+        _ request: RedemptionRequest, then: @escaping @Sendable (Result<Redemption?, LedgerError>) -> Void
+    ) {
         let pending = PendingRedemption(request)
-        try groups.perform(pending, request.share, answer)
-        return pending.answer
+        groups.submit(pending, request.share, answer) { then(pending.result($0)) }
     }
 
     private func answer(_ group: CommitGroup<PendingRedemption>) {

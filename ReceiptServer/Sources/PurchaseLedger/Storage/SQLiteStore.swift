@@ -74,26 +74,25 @@ struct SQLiteStore: LedgerStore {
         _ share: WorkShare, _ body: @escaping (any SQLConnection) throws(LedgerError) -> Result
     ) throws(LedgerError) -> Result {
         var result: Result?
-        try perform(.other { (connection) throws(LedgerError) in result = try body(connection) }, share)
+        try groups.perform(.other { (connection) throws(LedgerError) in result = try body(connection) }, share, write)
         guard let result else { throw LedgerError(.storeUnavailable, "the work was not done") }
         return result
     }
 
-    func redeem(_ request: RedemptionRequest) throws(LedgerError) -> Redemption? {
+    func redeem(
+        _ request: RedemptionRequest, then: @escaping @Sendable (Result<Redemption?, LedgerError>) -> Void
+    ) {
         let pending = PendingRedemption(request)
-        try perform(.redemption(pending), request.share)
-        return pending.answer
+        groups.submit(.redemption(pending), request.share, write) { then(pending.result($0)) }
     }
 
-    private func perform(_ work: Work, _ share: WorkShare) throws(LedgerError) {
-        try groups.perform(work, share) { group in
-            do throws(LedgerError) {
-                try writer.withConnection(isUsable: \.isIdle) { connection throws(LedgerError) in
-                    Self.write(group, connection)
-                }
-            } catch {
-                group.next()?.finish(error)
+    private func write(_ group: CommitGroup<Work>) {
+        do throws(LedgerError) {
+            try writer.withConnection(isUsable: \.isIdle) { connection throws(LedgerError) in
+                Self.write(group, connection)
             }
+        } catch {
+            group.next()?.finish(error)
         }
     }
 
@@ -116,7 +115,7 @@ struct SQLiteStore: LedgerStore {
             rollBack(connection)
             // The only member must be the cause.
             if members.count <= 1 {
-                leader.finish(error)
+                (members.first?.member ?? leader).finish(error)
                 return
             }
             failed = members.map(\.member)
