@@ -1,3 +1,4 @@
+import Foundation
 import StrictText
 import Synchronization
 import Testing
@@ -69,7 +70,12 @@ struct ExchangeTests {
     @Test func `the threads of a queue finish every job before they end`() {
         let queue = WorkQueue(capacity: 1000, threadCount: 3, maximumWait: .seconds(60))
         let counter = Counter()
-        for _ in 0..<1000 { queue.run { if $0 == .work { counter.add() } } }
+        for _ in 0..<1000 {
+            queue.run { turn in
+                if turn == .work { counter.add() }
+                return .answered
+            }
+        }
         #expect(queue.stop(by: System.monotonicMilliseconds + 60_000))
         #expect(counter.value == 1000)
     }
@@ -78,16 +84,23 @@ struct ExchangeTests {
         let queue = WorkQueue(capacity: 10, threadCount: 1, maximumWait: .milliseconds(50))
         let (late, worked) = (Counter(), Counter())
         let isHanging = Atomic(true)
-        queue.run { _ in while isHanging.load(ordering: .relaxed) { System.sleep(for: .milliseconds(1)) } }
+        @Sendable func count(_ turn: WorkQueue.Turn) -> WorkQueue.Completion {
+            if turn == .tooLate { late.add() } else { worked.add() }
+            return .answered
+        }
+        queue.run { _ in
+            while isHanging.load(ordering: .relaxed) { System.sleep(for: .milliseconds(1)) }
+            return .answered
+        }
         System.sleep(for: .milliseconds(20))
-        for _ in 0..<3 { queue.run { if $0 == .tooLate { late.add() } else { worked.add() } } }
+        for _ in 0..<3 { queue.run { count($0) } }
         queue.dropLate()
         #expect(late.value == 0)
         System.sleep(for: .milliseconds(60))
         queue.dropLate()
         #expect(late.value == 3)
         // Nobody looked, and its turn comes too late.
-        queue.run { if $0 == .tooLate { late.add() } else { worked.add() } }
+        queue.run { count($0) }
         System.sleep(for: .milliseconds(60))
         isHanging.store(false, ordering: .relaxed)
         #expect(queue.stop(by: System.monotonicMilliseconds + 60_000))
@@ -95,37 +108,58 @@ struct ExchangeTests {
     }
 
     /// Jobs that hang until they may end, and whether a job of another share is run beside them.
-    private func isRun(_ other: WorkQueue.Share, beside count: Int, _ share: WorkQueue.Share) -> (
-        ran: Bool, places: Bool
-    ) {
+    private func isRun(
+        _ other: WorkQueue.Share, beside count: Int, _ share: WorkQueue.Share, _ kind: WorkQueue.Completion
+    ) -> (ran: Bool, places: Bool) {
         let queue = WorkQueue(capacity: 32, threadCount: 8, largeThreadCount: 2, maximumWait: .seconds(60))
         let isHanging = Atomic(true)
         var places = 0
         for _ in 0..<count where queue.takePlace(share) {
             places += 1
-            queue.run(share) { _ in while isHanging.load(ordering: .relaxed) { System.sleep(for: .milliseconds(1)) } }
+            queue.run(share, kind) {
+                while isHanging.load(ordering: .relaxed) { System.sleep(for: .milliseconds(1)) }
+            }
         }
         let ran = Counter()
         let hasPlace = queue.takePlace(other)
-        queue.run(other) { _ in ran.add() }
+        queue.run(other, kind) { ran.add() }
         let end = System.monotonicMilliseconds + 2000
         while ran.value == 0, System.monotonicMilliseconds < end { System.sleep(for: .milliseconds(1)) }
         let hasRun = ran.value == 1
         isHanging.store(false, ordering: .relaxed)
         #expect(queue.stop(by: System.monotonicMilliseconds + 60_000))
         #expect(ran.value == 1)
+        #expect(queue.occupiedCount == 0 && queue.owned.isEmpty)
         return (hasRun, hasPlace && places < 32)
     }
 
-    @Test func `one owner, and all large jobs, leave places and threads to others`() {
+    @Test(arguments: [WorkQueue.Completion.answered, .answersLater])
+    func `one owner, and all large jobs, leave places and threads to others`(_ kind: WorkQueue.Completion) {
         let (anna, ben) = (WorkQueue.Share(owner: UTF8Bytes("anna")), WorkQueue.Share(owner: UTF8Bytes("ben")))
         let (large, small) = (WorkQueue.Share(isLarge: true), WorkQueue.Share())
         for (other, share) in [(ben, anna), (small, anna), (small, large), (ben, large)] {
-            let (ran, places) = isRun(other, beside: 100, share)
+            let (ran, places) = isRun(other, beside: 100, share, kind)
             #expect(ran && places, "\(other) beside \(share)")
         }
-        #expect(!isRun(large, beside: 2, large).ran)
-        #expect(!isRun(anna, beside: 2, anna).ran)
+        #expect(!isRun(small, beside: 8, small, kind).ran)
+        #expect(!isRun(large, beside: 2, large, kind).ran)
+        #expect(!isRun(anna, beside: 2, anna, kind).ran)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a queue is not stopped before another thread has answered`() {
+        let queue = WorkQueue(capacity: 8, threadCount: 2, maximumWait: .seconds(60))
+        let isRunning = Atomic(false)
+        let isHanging = Atomic(true)
+        #expect(queue.takePlace())
+        queue.run(WorkQueue.Share(), .answersLater) {
+            isRunning.store(true, ordering: .relaxed)
+            while isHanging.load(ordering: .relaxed) { System.sleep(for: .milliseconds(1)) }
+        }
+        while !isRunning.load(ordering: .relaxed) { System.sleep(for: .milliseconds(1)) }
+        #expect(!queue.stop(by: System.monotonicMilliseconds + 20))
+        isHanging.store(false, ordering: .relaxed)
+        #expect(queue.stop(by: System.monotonicMilliseconds + 60_000))
+        #expect(queue.occupiedCount == 0)
     }
 
     @Test func `of an owner whose jobs are finished, nothing is kept`() {
@@ -133,18 +167,19 @@ struct ExchangeTests {
         for number in 0..<100 {
             let share = WorkQueue.Share(owner: UTF8Bytes("\(number)"))
             while !queue.takePlace(share) { System.sleep(for: .milliseconds(1)) }
-            queue.run(share) { _ in queue.leavePlace(share) }
+            queue.run(share, .answered) {}
         }
         #expect(queue.stop(by: System.monotonicMilliseconds + 60_000))
         #expect(queue.owned.isEmpty)
     }
 
-    @Test func `jobs that made way for each other are all finished`() {
+    @Test(arguments: [WorkQueue.Completion.answered, .answersLater])
+    func `jobs that made way for each other are all finished`(_ kind: WorkQueue.Completion) {
         let queue = WorkQueue(capacity: 1000, threadCount: 4, largeThreadCount: 1, maximumWait: .seconds(60))
         let counter = Counter()
         for number in 0..<1000 {
             let share = WorkQueue.Share(owner: UTF8Bytes("\(number % 3)"), isLarge: number % 2 == 0)
-            queue.run(share) { if $0 == .work { counter.add() } }
+            queue.run(share, kind) { counter.add() }
         }
         #expect(queue.stop(by: System.monotonicMilliseconds + 60_000))
         #expect(counter.value == 1000)
@@ -166,4 +201,24 @@ private final class Counter: Sendable {
     var value: Int { count.load(ordering: .relaxed) }
 
     func add() { count.add(1, ordering: .relaxed) }
+}
+
+extension WorkQueue {
+    /// Runs a job that has a slot, and leaves it: on a thread of the queue, or on another one.
+    fileprivate func run(_ share: Share, _ kind: Completion, _ job: @escaping @Sendable () -> Void) {
+        run(share) { [self] turn in
+            guard kind == .answersLater, turn == .work else {
+                if turn == .work { job() }
+                leavePlace(share)
+                return .answered
+            }
+            beginAnswer()
+            Thread.detachNewThread { [self] in
+                job()
+                leavePlaceAndThread(share)
+                endAnswer()
+            }
+            return .answersLater
+        }
+    }
 }

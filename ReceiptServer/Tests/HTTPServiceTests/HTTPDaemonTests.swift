@@ -33,19 +33,22 @@ import TrialSupport
         }
     }
 
-    @Test(arguments: [
-        (Route.Execution.immediate, 4), (.queued(.guarded), 4),
-        (.queued(.guarded), ServiceLimits.largeBodyByteCount + 1),
-    ])
-    func `a request is parsed once`(execution: Route.Execution, byteCount: Int) throws {
+    @Test(
+        arguments: [
+            (Route.Execution.immediate, 4), (.queued(.guarded), 4),
+            (.queued(.guarded), ServiceLimits.largeBodyByteCount + 1),
+        ], [false, true])
+    func `a request is parsed once`(_ route: (execution: Route.Execution, byteCount: Int), later isLater: Bool) throws {
+        let (execution, byteCount) = route
         let count = Atomic(0)
         let route = Route(
             .only("POST"), "/parsed", execution: execution,
             parse: { request in
                 count.add(1, ordering: .relaxed)
-                return ParsedRequest(owner: "anna") { [size = request.body.count] in
-                    Response(body: Array("\(size)".utf8))
-                }
+                let answer = Response(body: Array("\(request.body.count)".utf8))
+                return ParsedRequest(
+                    owner: "anna",
+                    isLater ? .later { respond in Thread.detachNewThread { respond(answer) } } : .now { answer })
             })
         let daemon = try daemon([route])
         let body = [UInt8](repeating: UInt8(ascii: "x"), count: byteCount)
@@ -229,12 +232,21 @@ import TrialSupport
         #expect(daemon.stop(within: .seconds(2)) == 0)
     }
 
-    @Test func `a stop waits for what is under way on the queue`() throws {
-        let slow = Route(.only("POST"), "/slow", execution: .queued(.processor)) { _ in
-            usleep(500_000)
-            return Response(body: Array("done".utf8))
+    /// A route whose answer takes a while: on a thread of the queue, or on another one.
+    private func slow(_ microseconds: UInt32, _ body: String = "done", later isLater: Bool) -> Route {
+        let make = { @Sendable in
+            usleep(microseconds)
+            return Response(body: Array(body.utf8))
         }
-        let daemon = try daemon([slow])
+        return Route(.only("POST"), "/slow", execution: .queued(.processor)) { _ in
+            guard isLater else { return ParsedRequest(owner: nil, answer: make) }
+            return ParsedRequest(owner: nil, .later { respond in Thread.detachNewThread { respond(make()) } })
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `a stop waits for what is under way on the queue`(later isLater: Bool) throws {
+        let daemon = try daemon([slow(500_000, later: isLater)])
         let client = try Client(port: daemon.address.port)
         client.send(requestBytes("POST", "/slow"))
         usleep(100_000)
@@ -243,13 +255,10 @@ import TrialSupport
         #expect(answer?.text == "done" && answer?.headers["connection"]?.lowercased() == "close")
     }
 
-    @Test func `a stop without time waits for no job, and cuts its connection`() throws {
-        let slow = Route(.only("POST"), "/slow", execution: .queued(.processor)) { _ in
-            usleep(500_000)
-            return Response(body: Array("done".utf8))
-        }
+    @Test(arguments: [false, true])
+    func `a stop without time waits for no job, and cuts its connection`(later isLater: Bool) throws {
         for _ in 0..<3 {
-            let daemon = try daemon([slow])
+            let daemon = try daemon([slow(500_000, later: isLater)])
             let clients = try (0..<3).map { _ in try Client(port: daemon.address.port) }
             for client in clients { client.send(requestBytes("POST", "/slow")) }
             usleep(100_000)
@@ -261,12 +270,9 @@ import TrialSupport
         }
     }
 
-    @Test func `a client that leaves while its request is queued is no fault`() throws {
-        let slow = Route(.only("POST"), "/slow", execution: .queued(.processor)) { _ in
-            usleep(200_000)
-            return Response(body: [UInt8](repeating: 1, count: 1 << 20))
-        }
-        let daemon = try daemon([slow])
+    @Test(arguments: [false, true])
+    func `a client that leaves while its request is queued is no fault`(later isLater: Bool) throws {
+        let daemon = try daemon([slow(200_000, String(repeating: "1", count: 1 << 20), later: isLater)])
         for _ in 0..<20 { try Client(port: daemon.address.port).send(requestBytes("POST", "/slow")) }
         try wait { daemon.connectionCount == 0 && daemon.queuedCount == 0 }
         #expect(try request("POST", "/slow", port: daemon.address.port).status == 200)

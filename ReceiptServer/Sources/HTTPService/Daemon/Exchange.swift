@@ -2,13 +2,13 @@ import LargeMemory
 
 /// A request that is being received or answered.
 ///
-/// Only one thread uses it at a time: the daemon's thread for the connection or, while the connection is suspended, a
-/// thread of the queue.
+/// Only one thread uses it at a time: the daemon's thread for the connection or, while the connection is suspended, the
+/// thread that makes the answer.
 final class Exchange: @unchecked Sendable {
     enum State {
         /// The body is being received.
         case receiving
-        /// A thread of the queue makes the answer.
+        /// The connection is suspended until the answer is ready.
         case queued
         /// The answer is ready.
         case answered(Response)

@@ -220,7 +220,7 @@ extension HTTPDaemon {
     /// Answers a complete request, or passes it to the queue.
     ///
     /// - Parameter suspend: Suspends the connection, and returns the function that resumes it.
-    /// - Returns: The answer, or `nil` if the queue makes it.
+    /// - Returns: The answer, or `nil` if it is made later.
     func finish(_ exchange: Exchange, suspend: () -> @Sendable () -> Void) -> Response? {
         switch exchange.state {
         case .answered(let response): return response
@@ -242,10 +242,21 @@ extension HTTPDaemon {
         exchange.state = .queued
         let resume = suspend()
         queue.run(share) { [queue] turn in
-            exchange.answer(
-                exchange.refusal(at: turn) ?? parsed?.answer() ?? route.answer(exchange.request))
-            queue.leavePlace(share)
-            resume()
+            let refusal = exchange.refusal(at: turn)
+            guard refusal == nil, case .later(let answer)? = parsed?.answer else {
+                exchange.answer(refusal ?? parsed?.response() ?? route.answer(exchange.request))
+                queue.leavePlace(share)
+                resume()
+                return .answered
+            }
+            queue.beginAnswer()
+            answer { response in
+                exchange.answer(response)
+                queue.leavePlaceAndThread(share)
+                resume()
+                queue.endAnswer()
+            }
+            return .answersLater
         }
         return nil
     }

@@ -39,7 +39,8 @@ package struct ServiceLimits: Sendable {
     /// that half-closes its connection still gets an answer.
     static let noticeableWait = Duration.seconds(1)
 
-    /// The number of threads that answer the requests of a lane.
+    /// The number of threads that answer the requests of a lane, and the maximum number of requests under way. A
+    /// redemption that waits for a commit uses no thread, but counts.
     ///
     /// Threads of ``Lane/processor`` compute. The others mostly wait for a database, so a few processors serve many of
     /// them. Requests that wait together share a commit.

@@ -18,6 +18,13 @@ final class WorkQueue: @unchecked Sendable {
         case tooLate
     }
 
+    /// What a job has done when it returns.
+    enum Completion {
+        case answered
+        /// Another thread will answer. The job has called ``WorkQueue/beginAnswer()``.
+        case answersLater
+    }
+
     /// The owner of a job, and whether it is large. One owner, and all large jobs together, can use only a share of the
     /// slots and threads.
     struct Share: Sendable {
@@ -28,7 +35,7 @@ final class WorkQueue: @unchecked Sendable {
 
     private struct Job {
         let share: Share
-        let run: @Sendable (Turn) -> Void
+        let run: @Sendable (Turn) -> Completion
         /// The time in milliseconds.
         let deadline: UInt64
     }
@@ -43,6 +50,7 @@ final class WorkQueue: @unchecked Sendable {
     private let threadCount: Int
     private let largeThreadCount: Int
     private let maximumWait: Duration
+    /// The number of threads that haven't ended, and of answers that other threads have yet to make.
     private let running: Atomic<Int>
     private let monitor = Monitor()
     /// The state below is guarded by the monitor.
@@ -69,8 +77,7 @@ final class WorkQueue: @unchecked Sendable {
             Thread { [unowned self] in
                 var last: Share?
                 while let (job, turn) = self.next(after: last) {
-                    job.run(turn)
-                    last = job.share
+                    last = job.run(turn) == .answered ? job.share : nil
                 }
                 self.running.subtract(1, ordering: .releasing)
             }
@@ -100,6 +107,24 @@ final class WorkQueue: @unchecked Sendable {
 
     func leavePlace(_ share: Share = Share()) { monitor.locked { count(share, \.places, -1) } }
 
+    /// Notes that another thread will answer for the job that is running. Until then, the queue is not stopped, and the
+    /// job counts as if it had a thread, so that no more is under way than there are threads.
+    func beginAnswer() { running.add(1, ordering: .relaxed) }
+
+    /// Leaves the slot and the thread of a job for which another thread answers. Call ``endAnswer()`` afterwards.
+    func leavePlaceAndThread(_ share: Share) {
+        let wakes = monitor.locked {
+            let wasFull = !hasThread(for: share)
+            count(share, \.places, -1)
+            count(share, \.threads, -1)
+            return wasFull && jobs.contains { hasThread(for: $0.share) } && wake()
+        }
+        if wakes { monitor.signal() }
+    }
+
+    /// Notes that the answer was passed on.
+    func endAnswer() { running.subtract(1, ordering: .releasing) }
+
     /// Changes the usage of a job's shares. Call it within the monitor.
     @inline(__always)
     private func count(_ share: Share, _ what: WritableKeyPath<Usage, Int>, _ change: Int) {
@@ -111,8 +136,8 @@ final class WorkQueue: @unchecked Sendable {
         owned[owner] = own.places == 0 && own.threads == 0 ? nil : own
     }
 
-    /// Runs a job, which must have a slot, on one of the threads.
-    func run(_ share: Share = Share(), _ job: @escaping @Sendable (Turn) -> Void) {
+    /// Runs a job, which must have a slot, on one of the threads. If its turn is too late, it must answer itself.
+    func run(_ share: Share = Share(), _ job: @escaping @Sendable (Turn) -> Completion) {
         let deadline = System.monotonicMilliseconds + maximumWait.milliseconds
         let wakes = monitor.locked {
             jobs.append(Job(share: share, run: job, deadline: deadline))
@@ -140,19 +165,17 @@ final class WorkQueue: @unchecked Sendable {
             jobs.removeAll(where: isDropped)
             return dropped
         }
-        for job in dropped { job.run(.tooLate) }
+        for job in dropped { _ = job.run(.tooLate) }
     }
 
     /// Finishes all jobs and ends the threads.
     ///
     /// - Parameter end: The time to stop waiting, in milliseconds. Jobs that haven't begun by then are refused.
-    /// - Returns: Whether all threads have ended. Don't release the queue while a thread hangs.
+    /// - Returns: Whether all threads have ended and all answers were made. Don't release the queue while one hangs.
     func stop(by end: UInt64) -> Bool {
         monitor.locked { isStopping = true }
-        monitor.broadcast()
         wait(until: end)
         drop { _ in true }
-        // A thread without a job needs a moment to notice.
         wait(until: max(end, System.monotonicMilliseconds) + 100)
         guard running.load(ordering: .acquiring) == 0 else { return false }
         for thread in threads { thread.join() }
@@ -161,25 +184,28 @@ final class WorkQueue: @unchecked Sendable {
     }
 
     private func wait(until end: UInt64) {
-        while running.load(ordering: .acquiring) > 0, System.monotonicMilliseconds < end { usleep(2000) }
+        while running.load(ordering: .acquiring) > 0, System.monotonicMilliseconds < end {
+            usleep(2000)
+            // A thread without a job has to see that there will be none.
+            monitor.broadcast()
+        }
     }
 
     /// Waits for a job.
     ///
-    /// - Parameter last: The share of the job that the thread has just finished, or `nil` at its first call.
+    /// - Parameter last: The share of the job that the thread has just answered, or `nil` if it answered none.
     private func next(after last: Share?) -> (Job, Turn)? {
         let (next, wakes) = monitor.locked { () -> ((Job, Turn)?, Bool) in
             if let last { count(last, \.threads, -1) }
             while true {
-                if let index = jobs.firstIndex(where: mayRun) {
+                if let index = jobs.firstIndex(where: { hasThread(for: $0.share) }) {
                     let job = jobs.remove(at: index)
                     count(job.share, \.threads, 1)
                     // A finished job can unblock two: this thread takes one.
-                    let wakes = jobs.contains(where: mayRun) && wake()
+                    let wakes = jobs.contains { hasThread(for: $0.share) } && wake()
                     return ((job, job.deadline <= System.monotonicMilliseconds ? .tooLate : .work), wakes)
                 }
-                // A job that can't run yet is picked up by the thread whose job blocks it.
-                if isStopping { return (nil, false) }
+                if isStopping, jobs.isEmpty { return (nil, false) }
                 waitingCount += 1
                 monitor.wait()
                 waitingCount -= 1
@@ -190,9 +216,10 @@ final class WorkQueue: @unchecked Sendable {
         return next
     }
 
-    private func mayRun(_ job: Job) -> Bool {
-        if job.share.isLarge, large.threads >= largeThreadCount { return false }
-        guard let owner = job.share.owner else { return true }
+    /// Returns whether a share can use another thread.
+    private func hasThread(for share: Share) -> Bool {
+        if all.threads >= threadCount || share.isLarge && large.threads >= largeThreadCount { return false }
+        guard let owner = share.owner else { return true }
         return owned[owner, default: Usage()].threads < Self.part(of: threadCount)
     }
 }

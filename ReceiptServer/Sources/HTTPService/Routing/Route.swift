@@ -1,3 +1,4 @@
+import ServerThreads
 import StrictText
 
 /// A class of requests that queue together. Each lane has slots, threads and memory of its own, which requests of other
@@ -13,12 +14,32 @@ package enum Lane: CaseIterable, Sendable {
 
 /// A request that was parsed once, and waits for its answer.
 package struct ParsedRequest: Sendable {
+    /// How the answer is made.
+    package enum Answer: Sendable {
+        case now(@Sendable () -> Response)
+        /// Passes the answer on once: before it returns, or later from any thread.
+        case later(@Sendable (_ respond: @escaping @Sendable (Response) -> Void) -> Void)
+    }
+
     /// The owner, if known. An owner can use only a share of the lane's slots and threads.
     package let owner: String?
-    package let answer: @Sendable () -> Response
+    package let answer: Answer
+
+    package init(owner: String?, _ answer: Answer) { (self.owner, self.answer) = (owner, answer) }
 
     package init(owner: String?, answer: @escaping @Sendable () -> Response) {
-        (self.owner, self.answer) = (owner, answer)
+        self.init(owner: owner, .now(answer))
+    }
+
+    /// Waits for the answer, and returns it.
+    func response() -> Response {
+        switch answer {
+        case .now(let answer): return answer()
+        case .later(let answer):
+            let response = Eventual<Response>()
+            answer { response.set($0) }
+            return response.wait()
+        }
     }
 }
 
@@ -80,7 +101,7 @@ package struct Route: Sendable {
             parse: { request in ParsedRequest(owner: nil) { Response { try handler(request) } } })
     }
 
-    func answer(_ request: Request) -> Response { parse(request).answer() }
+    func answer(_ request: Request) -> Response { parse(request).response() }
 
     /// The lane of requests that aren't answered immediately.
     var lane: Lane {
