@@ -43,9 +43,10 @@ package struct LedgerRoutes: Sendable {
 
     package var routes: [Route] {
         [
-            guarded(
-                .redeem, "POST", "/v1/redeem", parse: { try RedeemRequest($0.body.span) }, owner: { $1.account },
-                redeem),
+            guarded(.redeem, "POST", "/v1/redeem") { request in
+                let asked = try RedeemRequest(request.body.span)
+                return ParsedRequest(owner: asked.account, .later { redeem(request, asked, respond: $0) })
+            },
             guarded(
                 .read, "GET", "/v1/accounts/{id}/entitlements", entitlements,
                 queryItems: ["at", "environment", "consumables"]),
@@ -92,9 +93,10 @@ package struct LedgerRoutes: Sendable {
         let orders = OrderRoutes(ledger: ledger, accepted: verifier.policy, clock: clock)
         return [
             guarded(.redeem, "POST", "/v1/accounts/{id}/token", orders.token),
-            guarded(
-                .redeem, "POST", "/v1/orders", parse: { try OrderRequest($0.body.span) }, owner: { $1.account },
-                { try orders.make($1) }),
+            guarded(.redeem, "POST", "/v1/orders") { request in
+                let asked = try OrderRequest(request.body.span)
+                return ParsedRequest(owner: asked.account) { response(to: request) { try orders.make(asked) } }
+            },
             guarded(.read, "GET", "/v1/orders", orders.purchasesWithoutOrder, queryItems: ["without", "after"]),
             guarded(.read, "GET", "/v1/orders/{id}", orders.order, owner: { _ in nil }),
         ]
@@ -113,16 +115,15 @@ package struct LedgerRoutes: Sendable {
         _ handler: @escaping @Sendable (Request) throws -> Response, queryItems: [String] = [],
         owner: @escaping @Sendable (Request) -> String? = { $0.parameters.first }
     ) -> Route {
-        guarded(
-            scope, method, path, queryItems: queryItems, parse: { _ in }, owner: { request, _ in owner(request) },
-            { request, _ in try handler(request) })
+        guarded(scope, method, path, queryItems: queryItems) { request in
+            ParsedRequest(owner: owner(request)) { response(to: request) { try handler(request) } }
+        }
     }
 
-    private func guarded<Body: Sendable>(
+    /// - Parameter parse: Parses a request. If it throws, the error is the answer.
+    private func guarded(
         _ scope: TokenScope, _ method: String, _ path: String, queryItems: [String] = [],
-        parse: @escaping @Sendable (Request) throws -> Body,
-        owner: @escaping @Sendable (Request, Body) -> String?,
-        _ handler: @escaping @Sendable (Request, Body) throws -> Response
+        parse: @escaping @Sendable (Request) throws -> ParsedRequest
     ) -> Route {
         // Reject requests without a token before they take a queue slot.
         let refusal = { @Sendable (request: Request) -> Response? in
@@ -138,10 +139,7 @@ package struct LedgerRoutes: Sendable {
             refusal: refusal
         ) { request in
             do {
-                let body = try parse(request)
-                return ParsedRequest(owner: owner(request, body)) {
-                    response(to: request) { try handler(request, body) }
-                }
+                return try parse(request)
             } catch {
                 return ParsedRequest(owner: nil) { response(to: request) { throw error } }
             }
@@ -176,47 +174,61 @@ package struct LedgerRoutes: Sendable {
 
     // MARK: Evidence
 
-    private func redeem(_ request: Request, _ asked: RedeemRequest) throws -> Response {
+    private func redeem(
+        _ request: Request, _ asked: RedeemRequest, respond: @escaping @Sendable (Response) -> Void
+    ) {
         // Read first: if the account is deleted meanwhile, its attempt isn't recorded.
         let floor = attempts?.lastFloor
         let now = clock()
-        var unwrapped: [String] = []
-        func attempted(_ code: String, _ outcomes: [TransactionOutcome] = [], order: Int64? = nil) {
+        @Sendable func attempted(
+            _ code: String, unwrapped: [String], _ outcomes: [TransactionOutcome] = [], order: Int64? = nil
+        ) {
             counts.add(attempt: code)
             attempts?.add(
                 Attempt(
                     request.id, of: asked.account, asked.evidence, isWrapped: !unwrapped.isEmpty, code: code, outcomes,
                     order: order ?? floor, at: now))
         }
-        let redemption: Redemption
-        let nothing: Entitlements.Nothing?
-        do throws(any Error) {
-            let evidence = try verifier.verify(asked.evidence)
-            unwrapped = evidence.unwrapped
-            nothing = evidence.nothing
-            unknownValues.add(evidence.unknownValues)
-            redemption = try ledger.redeem(
-                evidence, for: asked.account, accountToken: asked.accountToken, idempotencyKey: asked.idempotencyKey,
-                at: now)
-        } catch {
-            if let refusal = error as? VerificationError { unwrapped = refusal.unwrapped }
-            if let refusal = error as? any Refusal { attempted(refusal.response.code) }
-            throw error
+        @Sendable func refuse(_ error: any Error, unwrapped: [String]) {
+            if let refusal = error as? any Refusal { attempted(refusal.response.code, unwrapped: unwrapped) }
+            respond(response(to: request) { throw error })
         }
-        let code = nothing?.rawValue ?? "ok"
-        // A repeated answer keeps its original number.
-        attempted(code, redemption.outcomes, order: redemption.isRepeated ? nil : redemption.sequence)
-        count(redemption.outcomes)
+        let evidence: VerifiedEvidence
+        do throws(VerificationError) {
+            evidence = try verifier.verify(asked.evidence)
+        } catch {
+            return refuse(error, unwrapped: error.unwrapped)
+        }
+        unknownValues.add(evidence.unknownValues)
+        ledger.redeem(
+            evidence, for: asked.account, accountToken: asked.accountToken,
+            idempotencyKey: asked.idempotencyKey, at: now
+        ) { result in
+            switch result {
+            case .failure(let error): refuse(error, unwrapped: evidence.unwrapped)
+            case .success(let redemption):
+                let code = evidence.nothing?.rawValue ?? "ok"
+                // A repeated answer keeps its original number.
+                attempted(
+                    code, unwrapped: evidence.unwrapped, redemption.outcomes,
+                    order: redemption.isRepeated ? nil : redemption.sequence)
+                count(redemption.outcomes)
+                respond(response(to: request) { answer(redemption, evidence, code) })
+            }
+        }
+    }
+
+    private func answer(_ redemption: Redemption, _ evidence: VerifiedEvidence, _ code: String) -> Response {
         var writer = JSONWriter()
         writer.beginObject()
-        if !unwrapped.isEmpty {
+        if !evidence.unwrapped.isEmpty {
             writer.name("unwrapped")
             writer.beginArray()
-            for name in unwrapped { writer.string(name) }
+            for name in evidence.unwrapped { writer.string(name) }
             writer.endArray()
         }
         writer.outcomes(redemption.outcomes)
-        writer.member("nothing", nothing?.rawValue)
+        writer.member("nothing", evidence.nothing?.rawValue)
         writer.name("repeated")
         writer.bool(redemption.isRepeated)
         writer.name("sequence")
@@ -389,8 +401,7 @@ private final class UnknownValueCounts: Sendable {
 
 /// Counts the outcomes sent to clients.
 ///
-/// It has no `Mutex`: the requests of a group are answered at the same moment, and would spin while the thread with the
-/// lock waits for a processor.
+/// It has no `Mutex`: threads that wait for one spin, while the one that has it waits for a processor.
 private final class OutcomeCounts: @unchecked Sendable {
     private struct Counts {
         var byOutcome: [Outcome: UInt64] = [:]
